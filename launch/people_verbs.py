@@ -15,7 +15,7 @@ from interplay.studio.people.person import RESEARCHER
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web.studio_address import studio_address
-from interplay.studio.web.studio_context import ServedRun, StudioContext
+from interplay.studio.web.studio_context import ServedRun, StudioConflict, StudioContext
 
 DAY = 86400.0
 
@@ -53,7 +53,13 @@ def forget(run: Run, served: ServedRun) -> str:
         ValueError: there is no such person, or a studio serves the run: its page about people deletes then.
     """
     wanted = run.config.forget
-    studio = StudioContext(served)
+    try:
+        studio = StudioContext(served)
+    except StudioConflict as error:
+        raise ValueError(
+            f"nothing is deleted: {error}. While a studio serves the run, its page /desk/studies "
+            "deletes people: press Delete there"
+        ) from error
     try:
         if wanted.person == RESEARCHER or studio.people.find(wanted.person) is None:
             people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER)

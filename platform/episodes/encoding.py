@@ -27,7 +27,8 @@ from interplay.episodes.stored_rows import StoredRows, read_member
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
-OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people"}  # left out of `META_MEMBER` where empty
+# Left out of `META_MEMBER` where empty:
+OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people", "reasons"}
 EpisodeArrays = Mapping[str, NDArray[Any]]
 
 
@@ -127,6 +128,7 @@ def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
     kept["utterances"] = tuple(Utterance(**utterance) for utterance in fields["utterances"])
     kept["tasks"] = tuple((int(frame), dict(task)) for frame, task in fields["tasks"])
     kept["endings"] = tuple((int(frame), str(how)) for frame, how in fields.get("endings", ()))
+    kept["reasons"] = tuple((int(frame), str(why)) for frame, why in fields.get("reasons", ()))
     kept["prompts"] = tuple(Prompt(**prompt) for prompt in fields.get("prompts", ()))
     if fields.get("continues"):
         kept["continues"] = Continued(**fields["continues"])

@@ -94,6 +94,7 @@ class EpisodeMeta:
     ended: str | None = None  # one of `ENDINGS`
     continues: Continued | None = None
     people: Mapping[str, str] = field(default_factory=dict)  # by seat, their pseudonyms
+    reasons: tuple[tuple[int, str], ...] = ()  # (frame, why) of take-overs that their person explained
     version: int = FORMAT_VERSION
 
     @property

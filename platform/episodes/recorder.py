@@ -37,6 +37,7 @@ class _Draft:
     endings: list[tuple[int, str]] = field(default_factory=list)
     control: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     prompts: list[Prompt] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
 
 
 class EpisodeRecorder:
@@ -146,6 +147,10 @@ class EpisodeRecorder:
         draft = self._current_draft()
         draft.prompts[number] = replace(draft.prompts[number], verdict=verdict, judged=self._frame(draft) + frame)
 
+    def explain(self, frame: int, why: str) -> None:
+        """Records why a person took over at this frame of the episode; a later reason replaces an earlier one."""
+        self._current_draft().reasons[frame] = why
+
     def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Steers | None = None) -> None:
         """Records one executed step.
 
@@ -205,6 +210,7 @@ class EpisodeRecorder:
             prompts=tuple(draft.prompts),
             ended=ended,
             people=self._people,
+            reasons=tuple(sorted(draft.reasons.items())),
         )
 
     def _current_draft(self) -> _Draft:

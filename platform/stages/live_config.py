@@ -14,9 +14,10 @@ class LiveConfig:
     """Seats, length and clock of live sessions.
 
     A seat is held by a "person", a "scripted" player, or an agent: a stage of the run as "clone" or
-    "round-1/reinforce", or the path of a checkpoint. With a co-pilot, a person may take over from the solver's agent at
-    any frame, by a key of its own or by any key that moves. `clock=stepped` runs a frame once every person has sent an
-    input for it, so that a session does not depend on time.
+    "round-1/reinforce", or the path of a checkpoint. A scripted solver does what a scripted setter asks; of what others
+    ask it does the feasible task whose words are most similar. With a co-pilot, a person may take over from the
+    solver's agent at any frame, by a key of its own or by any key that moves. `clock=stepped` runs a frame once every
+    person has sent an input for it, so that a session does not depend on time.
     """
 
     setter: str = "person"
@@ -31,6 +32,8 @@ class LiveConfig:
     clock: Literal["real", "stepped"] = "real"
     pictures: int = 30  # a second, at most
     wait_seconds: float = 300.0  # for a partner
+    no_partner: Literal["end", "wait", "stand_in"] = "end"  # after that time: a code, more time, or a scripted player
+    on_leave: Literal["end", "stand_in"] = "end"  # where a person has left: the end, or a scripted player in its seat
     away_seconds: float = 3.0  # without a sign of life, after which the world pauses
     leave_seconds: float = 30.0  # of absence, after which the episode ends
     idle_seconds: float = 45.0  # without a key or a movement, after which a page asks whether its person is there
@@ -71,10 +74,6 @@ class LiveConfig:
         ]
         if self.copilot == PERSON and self.solver == PERSON:
             wrong.append("studio.live.copilot=person takes over from an agent: set studio.live.solver=clone")
-        if self.solver == SCRIPTED and self.setter != SCRIPTED:
-            wrong.append(
-                "studio.live.solver=scripted carries out what a scripted setter asks: set studio.live.setter=scripted"
-            )
         if PERSON not in self.seats.values():
             wrong.append("no seat of studio.live is held by a person; set setter, solver or copilot to person")
         return wrong

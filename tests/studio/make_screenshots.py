@@ -9,14 +9,17 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from interplay.env import registry
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.run import Run
 from interplay.studio.crowd.crowd import Crowd
+from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Consent, LivePlan, Study
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "studio"))
+sys.path[:0] = [str(ROOT / "tests" / "studio"), str(ROOT / "tests")]
 
+from seated_agents import save_agent  # noqa: E402 - found once the folder is on the path
 from studio_process import started  # noqa: E402 - found once the folder is on the path
 
 FILM_MS = 120_000
@@ -59,19 +62,78 @@ def visit(page: Page, origin: str, code: str) -> None:
     shoot(page, "desk")
 
 
+def enter(page: Page, origin: str, study: str) -> None:
+    """Agrees to a study in which people play, presses Ready, and waits for pictures."""
+    page.goto(f"{origin}/play?study={study}")
+    page.get_by_test_id("agree").check()
+    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_test_id("ready").click()
+    wait_for_pictures(page, 25)  # before a slow machine makes them smaller
+
+
+def wait_for_pictures(page: Page, shown: int) -> None:
+    """Waits until the page shows this frame."""
+    for _ in range(FILM_MS // 50):
+        if page.evaluate("window.studio?.shown ?? 0") > shown:
+            return
+        page.wait_for_timeout(50)
+    raise TimeoutError(f"frame {shown} was not shown")
+
+
+def take_over(page: Page, origin: str) -> None:
+    """The co-pilot, that steers and then says why."""
+    enter(page, origin, "help")
+    page.get_by_test_id("view").focus()
+    page.keyboard.press("t")
+    page.keyboard.down("KeyW")
+    wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
+    page.screenshot(path=ROOT / "docs" / "studio-copilot.png", full_page=True)
+    page.keyboard.up("KeyW")
+    page.keyboard.press("t")
+    page.get_by_test_id("why-stuck").wait_for()
+    page.screenshot(path=ROOT / "docs" / "studio-why.png", full_page=True)
+    page.get_by_test_id("finish").click()
+    page.get_by_test_id("saved").wait_for()
+
+
+def judge(page: Page, origin: str) -> None:
+    """A setter that asks an agent blind, and judges what is open at the end."""
+    enter(page, origin, "compare")
+    page.keyboard.press("Enter")
+    page.keyboard.type("go to the ball")
+    page.keyboard.press("Enter")
+    page.get_by_text("go to the ball").first.wait_for()
+    wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
+    page.get_by_test_id("finish").click()
+    page.get_by_text("Was your last request done?").wait_for()
+    page.screenshot(path=ROOT / "docs" / "studio-judge.png", full_page=True)
+    page.get_by_test_id("view").focus()
+    page.keyboard.press("y")
+    page.get_by_test_id("saved").wait_for()
+
+
+def write_studies(root: Path) -> None:
+    """The studies of the co-pilot and of the evaluation."""
+    consent = Consent(text="What you do is recorded under a pseudonym.", must=("I agree.",))
+    scripted = LivePlan(setter="scripted", solver="scripted", seconds=120)
+    agents = LivePlan(agents=("clone",), seconds=120)
+    folder = root / "studio" / "studies"
+    folder.mkdir(parents=True)
+    for study in (
+        Study(name="help", kind="copilot", title="Help an agent", live=scripted, consent=consent),
+        Study(name="compare", kind="evaluate", title="Ask and judge", live=agents, consent=consent),
+        FIRST_PLAY,
+        FIRST_STUDY,
+    ):
+        (folder / f"{study.name}-v1.json").write_text(study.model_dump_json())
+
+
 def play(page: Page, origin: str, crowd: Crowd) -> None:
     """A live session with a synthetic partner; the picture of it once something has been said."""
     over = threading.Event()
     partner = threading.Thread(target=crowd.run, args=(over.is_set,))
     partner.start()
-    page.goto(f"{origin}/play")
-    page.get_by_test_id("agree").check()
-    page.get_by_role("button", name="Agree and go on").click()
-    page.get_by_test_id("ready").click()
-    for _ in range(FILM_MS // 50):
-        if page.evaluate("window.studio?.drawn ?? 0") > 25:  # before a slow machine makes the pictures smaller
-            break
-        page.wait_for_timeout(50)
+    enter(page, origin, "live")
     page.screenshot(path=ROOT / "docs" / "studio-play.png", full_page=True)
     over.set()
     partner.join(60)
@@ -82,10 +144,14 @@ if __name__ == "__main__":
         settings = [f"run.dir={folder}", "run.name=house", *RECORDED]
         assert main(["collect", *settings]) == 0
         assert main(["mark", *settings, "mark.raters=[rater-1,rater-2]"]) == 0
+        write_studies(Path(folder) / "house")
+        save_agent(Path(folder) / "house", registry.make("playhouse"))
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         with started(Path(folder) / "house", {"name": "playhouse"}) as studio:
             page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
             visit(page, studio.origin, studio.code)
             config = compose([*settings, "crowd.players=1", "crowd.raters=0", "crowd.seconds=120"])
             play(page, studio.origin, Crowd(Run(Path(folder) / "house", config), config.crowd))
+            take_over(page, studio.origin)
+            judge(page, studio.origin)
         browser.close()

@@ -122,6 +122,10 @@ def test_a_browser_plays_with_an_agent_and_takes_over(tmp_path: Path, browser: B
         page.get_by_test_id("take").click()
         wait_until(page, "document.querySelector('#steers').textContent === 'The agent steers'")
         given_back = page.evaluate("window.studio.shown")
+        assert page.get_by_test_id("why-stuck").is_visible()
+        page.get_by_test_id("view").focus()
+        page.keyboard.press("2")
+        page.get_by_test_id("why-stuck").wait_for(state="hidden")
         wait_until(page, f"window.studio.shown > {given_back + 24}")  # a whole step of the agent: others are not kept
         page.get_by_test_id("finish").click()
         page.get_by_test_id("saved").wait_for()
@@ -130,4 +134,5 @@ def test_a_browser_plays_with_an_agent_and_takes_over(tmp_path: Path, browser: B
     check_replay(episode)
     (_, first), (taken, person), (given, last) = episode.meta.control["solver"]
     assert (first, person, last) == ("agent", "human", "agent") and given % 8 == 0
+    assert episode.meta.reasons == ((taken, "stuck"),)
     assert (episode.actions["solver"][taken:given, 0] == 2).sum() > 10, "the person walked"

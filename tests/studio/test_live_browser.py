@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 SECONDS = 60_000
 
 
-def opened(browser: Browser, studio: StartedStudio, visitor: LiveVisitor) -> Page:
-    """The page of a person that is logged in, ready in the lobby."""
+def opened(browser: Browser, studio: StartedStudio, visitor: LiveVisitor, press: str = "ready") -> Page:
+    """The page of a person that is logged in, once it has pressed a button of the lobby."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     for cookie in visitor._jar:
         context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
@@ -28,7 +28,7 @@ def opened(browser: Browser, studio: StartedStudio, visitor: LiveVisitor) -> Pag
     page.goto(f"{studio.origin}/play")
     page.get_by_test_id("agree").check()
     page.get_by_role("button", name="Agree and go on").click()
-    page.get_by_test_id("ready").click()
+    page.get_by_test_id(press).click()
     return page
 
 

@@ -53,8 +53,10 @@ def test_a_person_is_listed_and_then_forgotten(tmp_path: Path, capsys: pytest.Ca
     root = tmp_path / "run"
     person, mark = marked(root)
     assert "knows no person 'p-nobody'" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
-    with open_studio(root, env=ENV):
-        assert "is served by a studio already" in refused("forget", [person, *tiny(tmp_path)], capsys)
+    with open_studio(root, env=ENV) as studio:
+        said = refused("forget", [person, *tiny(tmp_path, "forget.confirm=true")], capsys)
+        assert "nothing is deleted" in said and "/desk/studies" in said
+        assert studio.people.find(person) is not None and len(studio.store.marks(rater=person)) == 1
     interplay("forget", [person, *tiny(tmp_path)])
     said = capsys.readouterr().out
     assert "marks: 1" in said and "identities: 1" in said and "forget.confirm=true" in said

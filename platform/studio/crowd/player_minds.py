@@ -16,8 +16,7 @@ from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import SETTER, SOLVER
 from interplay.studio.crowd.crowd_truth import CrowdTruth
-
-GUESSES = 60  # tasks among which a solver looks for the words that it heard
+from interplay.studio.live.stand_in import guessed_task
 
 
 @dataclass
@@ -113,22 +112,6 @@ class SolverMind:
                 self._task, self._known = world.tasks().load(fields), (number, "")
         elif self._heard and self._known != (0, self._heard):
             self._task, self._known = guessed_task(world, self._heard, self._rng), (0, self._heard)
-
-
-def guessed_task(world: World, words: str, rng: np.random.Generator) -> Task | None:
-    """The feasible task, of some samples, whose instruction shares the largest part of these words."""
-    wanted, source = set(words.lower().split()), world.tasks()
-    best: tuple[float, Task | None] = (0.0, None)
-    for kind in rng.choice(list(source.kinds), GUESSES).tolist():
-        try:
-            task = source.sample(kind, rng)
-        except InfeasibleTask:
-            continue
-        found = set(task.instruction.lower().split())
-        share = len(found & wanted) / len(found | wanted)
-        if share > best[0]:
-            best = (share, task)
-    return best[1]
 
 
 def _typed(text: str) -> str:

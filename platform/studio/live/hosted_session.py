@@ -120,11 +120,13 @@ class HostedSession:
         self._tasks: list[asyncio.Task[None]] = []
         self._restarts = 0
         self._away_since: float | None = None
+        self._left: set[str] = set()  # seats in which another player plays on
 
     @property
     def people(self) -> dict[str, str]:
-        """Pseudonyms by seat."""
-        return {seat: self.settings.people[seat] for seat, kind in self.settings.seats.items() if kind == PERSON}
+        """Pseudonyms by seat of those that have not left."""
+        seats = self.settings.seats.items()
+        return {seat: self.settings.people[seat] for seat, kind in seats if kind == PERSON and seat not in self._left}
 
     def start(self, *, resume: bool = False) -> None:
         """Starts the process and looks after the seats."""
@@ -163,6 +165,27 @@ class HostedSession:
     def end(self, why: str) -> None:
         """Ends the session."""
         self.send(kind="end", why=why)
+
+    def leave(self, seat: str) -> None:
+        """A person leaves: a setter ends the episode, others as `live.on_leave` says."""
+        if seat == SETTER or not self._replace([seat]):
+            self.end("setter" if seat == SETTER else "left")
+
+    def _replace(self, seats: list[str]) -> bool:
+        """Has other players play on in the seats of people that have left, if that is wanted and someone stays."""
+        if self.settings.live.on_leave != "stand_in" or not set(self.people) - set(seats):
+            return False
+        for seat in seats:
+            self.send(kind="replace", seat=seat)
+            for viewer in self.viewers[seat]:
+                viewer.tell({"kind": "end", "why": "left"})
+                viewer.close("you have left the episode")
+            self._left.add(seat)
+            self.viewers[seat] = []
+            self._send_view(seat)
+            told = [WATCH] if seat == COPILOT else [*self.people, WATCH]  # a setter knows of no co-pilot
+            self._tell({"kind": "notice", "text": f"The {seat} has left; a program plays on."}, told)
+        return True
 
     async def close(self) -> None:
         """Stops the process; the journal stays, and a later start continues it."""
@@ -247,12 +270,15 @@ class HostedSession:
 
     def _begin(self, message: dict[str, Any]) -> None:
         self.started = message
+        self._left.update(message["left"])
         self._dialogue = list(message["dialogue"])
         self._last_news = {news: message[news] for news in ("card", "steers")}
         for seat, viewers in self.viewers.items():
             for viewer in viewers:
                 self._greet(viewer)
             self._send_view(seat)
+        for seat in self._left.difference(message["left"]):  # the process was killed before it took that in
+            self.send(kind="replace", seat=seat)
         if self.phase == "paused":
             self._away_since = None
 
@@ -309,7 +335,7 @@ class HostedSession:
                 self.send(kind="pause", on=True)
                 self._enter("paused", f"the {' and the '.join(away)} is away")
             patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
-            if now - self._away_since > patience:
+            if now - self._away_since > patience and not (self.phase != "lobby" and self._replace(away)):
                 # A session that an earlier start had played, and whose people did not come back, was interrupted.
                 self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left")
             return

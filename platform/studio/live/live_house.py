@@ -14,7 +14,7 @@ from typing import Any
 
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.evaluation.live_judgements import EVALUATION
-from interplay.stages.live_config import PERSON, SOLVER, LiveConfig
+from interplay.stages.live_config import COPILOT, PERSON, SCRIPTED, SOLVER, LiveConfig
 from interplay.studio.agents.agents_host import AgentRefused, AgentsHost, CheckedAgent
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.lobby import Lobby
@@ -134,7 +134,7 @@ class LiveHouse:
         for seat, agent in self._agents_of(study):  # the next session asks for the newest checkpoints again
             self._checks.pop((agent, seat), None)
         split = EVALUATION if study.live.agents else "train"
-        settings = self._settings(live, live.seats | checked, people, split=split)
+        settings = self._settings(live, with_stand_ins(live.seats, people) | checked, people, split=split)
         self.studio.database.write(
             "INSERT INTO sessions (id, study, version, started, seats, agent) VALUES (?, ?, ?, ?, ?, ?)",
             *(settings.session, study.name, study.version, time.time(), json.dumps(dict(people)), drawn),
@@ -189,3 +189,9 @@ class LiveHouse:
         )
         if message["why"] not in KEPT_JOURNALS or episode is not None:
             journal.unlink(missing_ok=True)  # last: a start after a kill before this line does all of it again
+
+
+def with_stand_ins(seats: Mapping[str, str], people: Mapping[str, str]) -> dict[str, str]:
+    """The seats of a session, with a scripted player where a person did not come; without a co-pilot that did not."""
+    came = {seat: kind for seat, kind in seats.items() if kind != PERSON or seat in people}
+    return {seat: came.get(seat, SCRIPTED) for seat in seats if seat in came or seat != COPILOT}

@@ -17,6 +17,7 @@ from interplay.studio.live.hosted_session import REFUSED, HostedSession, Viewer
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
 from interplay.studio.live.session_settings import WATCH
+from interplay.studio.live.shared_control import REASONS
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
 from interplay.studio.web.access import Researcher, person_of, studio_of, with_role
@@ -186,10 +187,15 @@ class SeatReader:
     def __init__(self, hosted: HostedSession, viewer: Viewer, house: LiveHouse) -> None:
         self._hosted, self._viewer = hosted, viewer
         live = hosted.settings.live
-        self._plays = viewer.seat in hosted.people
+        self._sits = viewer.seat in hosted.people
         self._inputs = RateLimit(live.inputs_per_second, seconds=1.0)
         self._utterances = RateLimit(live.utterances, seconds=live.utterance_seconds)
         self._live = live
+
+    @property
+    def _plays(self) -> bool:
+        """Whether the person still has the seat."""
+        return self._sits and self._viewer.seat in self._hosted.people
 
     async def read(self) -> None:
         """Reads until the socket ends. Raises BadMessage."""
@@ -224,8 +230,12 @@ class SeatReader:
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
             case "take" | "give", {} if seat == COPILOT and self._plays and not message:
                 self._hosted.send(kind=kind)
+            case "reason", {"reason": str(why)} if seat == COPILOT and self._plays and len(message) == 1:
+                if why not in REASONS:
+                    raise BadMessage(f"a reason is one of {', '.join(REASONS)}")
+                self._hosted.send(kind=kind, reason=why)
             case "leave", {} if self._plays and not message:
-                self._hosted.end("setter" if seat == SETTER else "left")
+                self._hosted.leave(seat)
             case "release", {} if self._plays and not message:
                 self._hosted.send(kind="release", seat=seat)
             case _:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.task import InfeasibleTask
 from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
@@ -22,8 +23,9 @@ from interplay.studio.agents.agent_seat import AgentPlayer
 from interplay.studio.live.cards import Cards
 from interplay.studio.live.seat_input import SeatInput
 from interplay.studio.live.session_journal import SessionJournal, from_text, read_journal, to_text
-from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
+from interplay.studio.live.stand_in import stand_in
 
 
 class JournalMismatch(ValueError):
@@ -52,6 +54,9 @@ class LiveSession:
         if COPILOT in self.inputs:
             self._control = SharedControl(world.spec.frames_per_step, settings.players()[world.spec.solver]["kind"])
         self._agents = {role: player for role, player in players.items() if isinstance(player, AgentPlayer)}
+        self.left: list[str] = []  # seats whose person has left and in which another player plays on
+        self._leaving: list[str] = []  # those of the next step
+        self._steers: dict[str, str] = {}  # players that begin to steer a role with this step
         self._cards: Cards | None = None
         self.dialogue: list[dict[str, Any]] = []  # what was said so far
         self._recorder = EpisodeRecorder(
@@ -141,6 +146,24 @@ class LiveSession:
         if self._control is not None and self._control.taken:
             self._note("give")
 
+    def explain(self, why: str) -> None:
+        """Records why the co-pilot has taken over, the last time; nothing before it ever did."""
+        if self._control is not None and self._control.last_taken is not None:
+            self._note("reason", self._control.last_taken, why)
+
+    def replace(self, seat: str) -> None:
+        """Has another player play on for a person that has left, from the next step on: a scripted one, or for a
+        co-pilot the agent.
+
+        Raises:
+            ValueError: the world has no tasks for scripted players.
+        """
+        if seat == COPILOT:
+            self.give()
+        else:
+            stand_in(self.world, seat, (self.settings.seed,))  # as far as this world has any
+        self._leaving.append(seat)
+
     def judge(self, verdict: str) -> None:
         """Ends the request of the current card, and draws the next one."""
         if number := len(self._recorder.prompts):
@@ -157,6 +180,8 @@ class LiveSession:
         """Runs one frame with what the seats do now."""
         within = self.frame % self.world.spec.frames_per_step
         if within == 0:
+            while self._leaving:
+                self._note("left", self._leaving.pop(0))
             self._begin_step()
         rows = {role: self._row(role, within) for role in self._roles}
         self._advance(rows, self._said if within == 0 else {})
@@ -243,9 +268,24 @@ class LiveSession:
             text, cue, modifier = values
             self._recorder.prompt(text, cue=cue, modifier=modifier, frame=within)
             self.news.append(self.card())
+        elif what == "reason":
+            self._recorder.explain(*values)
+        elif what == "left":
+            self._play_on(*values)
         else:
             number, verdict = values
             self._recorder.judge(number, verdict, frame=within)
+
+    def _play_on(self, seat: str) -> None:
+        """Seats the player that plays on for a person, at the start of a step."""
+        self.left.append(seat)
+        if seat == COPILOT:
+            return
+        player = stand_in(self.world, seat, (self.settings.seed, SEATS.index(seat), self.frame))
+        player.begin(self.world, seat)
+        self._players[seat] = player
+        self._waiting.pop(seat)
+        self._steers[seat] = player.kind
 
     def _steer(self, what: str, frame: int) -> None:
         """Changes control at a frame; the news is for the co-pilot alone."""
@@ -292,7 +332,10 @@ class LiveSession:
         asked = getattr(player, "tasks_asked", 0)
         ending = getattr(player, "ending", None)
         heard = next((self._spoken[each] for each in self._roles if each != role), "")
-        action = player.act(View(heard=heard, said=self._spoken[role]), self.world)
+        try:
+            action = player.act(View(heard=heard, said=self._spoken[role]), self.world)
+        except InfeasibleTask:  # nothing can be asked for or done at this moment
+            action = Action(self.world.spec.rest())
         if role == SETTER and getattr(player, "ending", None) is not None and ending is None:
             self._recorder.end_task(player.ending)  # type: ignore[attr-defined]
         if role == SETTER and getattr(player, "tasks_asked", 0) > asked:
@@ -332,7 +375,9 @@ class LiveSession:
         self._spoken |= said
         self._listen()
         solver = self.world.spec.solver
-        steers = {} if self._control is None else {solver: self._control.within(self.frame - len(rows[solver]))}
+        steers: dict[str, str | list[tuple[int, str]]] = dict(self._steers)
+        if self._control is not None:
+            steers[solver] = self._control.within(self.frame - len(rows[solver]))
         self._recorder.record(actions, Outcome(outcome.views, outcome.done, self._reward), steers)
         for player in self._players.values():
             if solver in said and hasattr(player, "on_utterance"):
@@ -341,7 +386,7 @@ class LiveSession:
             listed = {role: of_role.tolist() for role, of_role in rows.items()}
             inputs = {role: seat.state() for role, seat in self.inputs.items()}
             self._write({"rows": listed, "said": said, "inputs": inputs, "hash": self._hash()})
-        self._rows, self._said, self._reward = {}, {}, 0.0
+        self._rows, self._said, self._steers, self._reward = {}, {}, {}, 0.0
         self.done = self.done or outcome.done or self.frame >= self.frames
         if not self.done:
             for role, agent in self._agents.items():

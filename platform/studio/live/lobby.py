@@ -40,9 +40,8 @@ class Lobby:
         self._drop_gone(now)
         group = self._group(person)
         if group is None:
-            if now - mine.since > self._config.wait_seconds:
-                del self._waiting[person]
-                return {"state": "no_partner"}
+            if now - mine.since > self._config.wait_seconds and self._config.no_partner != "wait":
+                return self._without_partner(mine)
             return {"state": "waiting", "waited": round(now - mine.since, 1)}
         for each in group:
             each.matched = each.matched or now
@@ -50,6 +49,13 @@ class Lobby:
             return self._begin(group)
         self._drop_slow(group, now)
         return {"state": "matched", "seconds": round(READY_SECONDS - (now - (mine.matched or now)), 1)}
+
+    def _without_partner(self, mine: _Waiting) -> dict[str, Any]:
+        """What follows where nobody else came: a scripted player in the other seat, or the end."""
+        if self._config.no_partner == "end":
+            del self._waiting[mine.person]
+            return {"state": "no_partner"}
+        return self._begin([mine]) if mine.ready else {"state": "stand_in"}
 
     def leave(self, person: str) -> None:
         """A person waits no longer."""
@@ -65,10 +71,10 @@ class Lobby:
         return pair if len(pair) == 2 else None
 
     def _begin(self, group: list[_Waiting]) -> dict[str, Any]:
-        people = [each.person for each in group]
-        if len(people) == 2 and self._last_role.get(people[0]) == self._seats[0]:
-            people.reverse()
-        seats = dict(zip(self._seats, people, strict=True))
+        people, free = [each.person for each in group], list(self._seats)
+        if len(free) == 2 and self._last_role.get(people[0]) == free[0]:
+            free.reverse()
+        seats = dict(zip(free, people, strict=False))  # a seat may stay free, for a scripted player
         for seat, person in seats.items():
             self._last_role[person] = seat
             del self._waiting[person]

@@ -1,8 +1,9 @@
 """The process of one live session: `python -m interplay.studio.live.session_process`, its socket as standard input.
 
 The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
-`begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `release`, `view`, `pause`, `end`. Messages out: `ready`,
-`started`, `card`, `said`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures for the seats that are looked at.
+`begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `reason`, `replace`, `release`, `view`, `pause`, `end`.
+Messages out: `ready`, `started`, `card`, `said`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures for the
+seats that are looked at.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeFiles
 from interplay.players.player import Player
-from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import SCRIPTED, SETTER, SOLVER
 from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone
@@ -32,9 +32,9 @@ from interplay.studio.live.frame_clock import FrameClock, PictureLadder
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.picture_wire import PICTURE_KIND, SHOWN, Connection
 from interplay.studio.live.session_settings import SEATS, SessionSettings
+from interplay.studio.live.stand_in import ListeningSolver, scripted_setter
 
 IDLE_SECONDS = 1.0
-SETTER_TASKS = 100  # of a scripted setter, which asks until the time is over
 
 
 class SessionHost:
@@ -110,6 +110,10 @@ class SessionHost:
                 self._session.take()
             case "give" if self._begun:
                 self._session.give()
+            case "reason" if self._begun:
+                self._session.explain(message["reason"])
+            case "replace" if self._begun:
+                self._replace(seat)
             case "release":
                 self._session.inputs[seat].release()
             case "view":
@@ -119,6 +123,14 @@ class SessionHost:
             case "end":
                 self._close(message["why"])
         self._report()
+
+    def _replace(self, seat: str) -> None:
+        """Has another player play on for a person that has left; where none can, the episode ends."""
+        try:
+            self._session.replace(seat)
+        except ValueError:
+            self._close("left")
+        self._inputs.pop(seat, None)
 
     def _resume(self) -> None:
         """Continues from the journal. Where an agent can't play on, what was played is stored."""
@@ -140,6 +152,8 @@ class SessionHost:
 
     def _start(self) -> None:
         session, spec = self._session, self._session.world.spec
+        for seat in session.left:
+            self._inputs.pop(seat, None)
         self._connection.send(
             {
                 "kind": "started",
@@ -153,6 +167,7 @@ class SessionHost:
                 "dialogue": session.dialogue,
                 "card": session.card(),
                 "steers": session.steers(),
+                "left": session.left,
             }
         )
         session.news.clear()
@@ -228,6 +243,7 @@ class SessionHost:
     def _close(self, why: str) -> None:
         """Ends the session, after the setter has judged what is still open, where that is wanted."""
         asks = self._settings.live.judge_open and why in ("time", "setter") and self._session.is_open()
+        asks = asks and SETTER not in self._session.left
         if asks and not self._judging:
             self._playing, self._judging = False, why
             self._ask_to_judge()
@@ -268,12 +284,15 @@ def make_world(settings: SessionSettings) -> World:
 def seated_players(settings: SessionSettings, agents: AgentLink | None) -> dict[str, Player]:
     """The scripted players and agents of a session, whose random numbers its seed decides."""
     players: dict[str, Player] = {}
+    setter = None
     if settings.seats.get(SETTER) == SCRIPTED:
-        setter = ScriptedSetter(SetterConfig(tasks=SETTER_TASKS), np.random.default_rng([settings.seed, 1]))
-        players[SETTER] = setter
-        if settings.seats[SOLVER] == SCRIPTED:
-            rng = np.random.default_rng([settings.seed, 2])
-            players[SOLVER] = ScriptedSolver(SolverConfig(), rng, lambda: setter.open_task)
+        players[SETTER] = setter = scripted_setter(np.random.default_rng([settings.seed, 1]))
+    if settings.seats.get(SOLVER) == SCRIPTED:
+        rng, config = np.random.default_rng([settings.seed, 2]), SolverConfig()
+        if setter is None:
+            players[SOLVER] = ListeningSolver(config, rng)
+        else:
+            players[SOLVER] = ScriptedSolver(config, rng, lambda: setter.open_task)
     for seat, path in settings.agents.items():
         players[seat] = AgentPlayer(agents, path, settings.seed)
     return players

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from interplay.studio.live.session_settings import HUMAN
 
+REASONS = ("wrong_thing", "stuck", "wrong_place", "wrong_words", "no_idea", "other")  # why a person took over
+
 
 class SharedControl:
     """The changes of control so far, by frame. The agent begins, a player of the kind `other`."""
@@ -16,6 +18,11 @@ class SharedControl:
     def taken(self) -> bool:
         """Whether the person steers and has not given back."""
         return self._changes[-1][1]
+
+    @property
+    def last_taken(self) -> int | None:
+        """The frame at which the person took over last; None before it ever did."""
+        return next((frame for frame, person in reversed(self._changes) if person), None)
 
     def person_at(self, frame: int) -> bool:
         """Whether the person steers in this frame."""

@@ -139,6 +139,7 @@ def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dic
         roles = {SOLVER if seat == COPILOT else seat for seat in seats}
         own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
         own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
+        own["reasons"] = [list(reason) for reason in meta.reasons] if COPILOT in seats else []
     return own
 
 

@@ -60,6 +60,8 @@ class LivePlan(Strict):
     copilot: Literal["none", "person"] | None = None
     take_over_by: Literal["key", "moving"] | None = None
     seconds: float | None = Field(default=None, gt=0, le=7200)
+    no_partner: Literal["end", "wait", "stand_in"] | None = None
+    on_leave: Literal["end", "stand_in"] | None = None
     prompts: Literal["cues", "free"] | None = None
     card: str | None = Field(default=None, max_length=500)
     modifier_chance: float | None = Field(default=None, ge=0, le=1)
@@ -98,7 +100,7 @@ class Study(Strict):
     raters: int = Field(default=1, ge=1, le=100)  # raters of an episode
     goal: int = Field(default=0, ge=0)  # episodes wanted; 0: all
     most_episodes: int = Field(default=0, ge=0)  # of one person; 0: no limit
-    order: Literal["random", "newest", "stratified", "uncertain", "disagree"] = "random"
+    order: Literal["random", "newest", "stratified", "uncertain", "disagree", "novel"] = "random"
     random_share: float = Field(default=0.3, ge=0, le=1)  # of items drawn at random whatever the order
     checks: Checks = Checks()
     qualification: Qualification = Qualification()

@@ -14,6 +14,7 @@ const LOST = 1006; // the connection broke, with no reason given
 const RESTARTED = 1012;
 const MOST_WORDS = 15;
 const ANSWER_SECONDS = 15; // to say that one is there
+const REASONS = ['wrong_thing', 'stuck', 'wrong_place', 'wrong_words', 'no_idea', 'other']; // why a co-pilot took over
 
 await begin();
 const shown = { drawn: 0, shown: 0, rtt: 0 };
@@ -183,6 +184,7 @@ function play(session, seat, practicing = false) {
     said: heard,
     /** @param {any} message */
     steers(message) {
+      byId('why').hidden = message.person || !steers;
       steers = message.person;
       byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
       byId('take').textContent = word(steers ? 'play.give' : 'play.take');
@@ -287,6 +289,23 @@ function play(session, seat, practicing = false) {
     take();
     canvas.focus();
   };
+  fill(byId('whyKeys'), ...REASONS.map((reason, i) => make('button', {
+    class: 'small', text: `${i + 1}  ${word(`why.${reason}`)}`, data: `why-${reason}`, onclick: () => explain(reason),
+  })));
+
+  /** Says why one has taken over. @param {string} reason */
+  function explain(reason) {
+    socket.send('reason', { reason });
+    byId('why').hidden = true;
+    say(byId('message'), word('play.why_kept'));
+    canvas.focus();
+  }
+  document.addEventListener('keydown', (event) => {
+    const reason = REASONS[Number(/^Digit([1-6])$/.exec(event.code)?.[1]) - 1];
+    if (over || byId('why').hidden || !reason || /** @type {HTMLElement} */ (event.target).matches('input')) return;
+    event.stopImmediatePropagation(); // the key is no control of the world now
+    explain(reason);
+  }, { capture: true });
   byId('done').onclick = () => socket.send('verdict', { verdict: 'done' });
   byId('failed').onclick = () => socket.send('verdict', { verdict: 'failed' });
   byId('leave').onclick = () => socket.send('leave');

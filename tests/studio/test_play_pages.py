@@ -1,0 +1,123 @@
+"""Real browsers in the practice room, in a world without pictures, and in a world of blocks."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+from studio_process import started
+from test_live_browser import opened, wait_until
+from test_live_protocol import ROOM, invited, only_episode
+from test_live_session import check_replay
+
+from interplay.env import registry
+from interplay.env.world import Action, Start, World
+from interplay.episodes.episode import Episode
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+LIVE = LiveConfig(seconds=60, away_seconds=30)
+VOXEL = {"name": "voxel", "image": [24, 32], "blocks": [0, 0], "control": "human"}
+LETTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
+
+
+def executed(episode: Episode, env: dict[str, object]) -> World:
+    """The world after the recorded actions from the recorded start; every row was that of the recording."""
+    world: World = registry.make(**env)  # type: ignore[arg-type]
+    world.reset(Start(state=episode.initial_state))
+    said = {role: episode.said(role) for role in world.spec.roles}
+    frames = episode.meta.frames_per_step
+    for step in range(episode.meta.steps):
+        rows = {role: of_role[step * frames : (step + 1) * frames] for role, of_role in episode.actions.items()}
+        outcome = world.step({role: Action(chunk, said[role][step]) for role, chunk in rows.items()})
+        if episode.poses is not None:
+            np.testing.assert_array_equal(world.poses(), np.asarray(episode.poses[step + 1]))
+        for role, vectors in episode.vectors.items():
+            np.testing.assert_array_equal(outcome.views[role].vector, vectors[step + 1])
+    return world
+
+
+def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        first, second = invited(tmp_path, studio, 2)
+        page = opened(browser, studio, first, press="practice")
+        wait_until(page, "window.studio.drawn > 3")
+        assert page.locator("#practicing").is_visible() and not page.get_by_test_id("saved").is_visible()
+        before, shown = page.evaluate("[document.getElementById('view').toDataURL(), window.studio.shown]")
+        page.get_by_test_id("view").focus()
+        page.keyboard.down("ArrowRight")
+        wait_until(page, f"window.studio.shown > {shown + 10}")
+        page.keyboard.up("ArrowRight")
+        assert page.evaluate("document.getElementById('view').toDataURL()") != before, "the keys turn"
+        page.get_by_test_id("ready-practicing").click()
+        session, seat = second.join()
+        player = second.sit(session, seat)
+        page.locator("#practicing").wait_for(state="hidden")
+        wait_until(page, "window.studio.shown > 10")
+        player.send("leave")
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    episode = only_episode(tmp_path)
+    check_replay(episode)
+    assert set(episode.meta.people) == {"setter", "solver"}, "what was practiced is not stored"
+
+
+def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Browser) -> None:
+    live = LiveConfig(setter="scripted", seconds=600, away_seconds=30)
+    with started(tmp_path, LETTERS, StudioConfig(live=live)) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
+        teacher = page.locator("#dialogue li").first
+        teacher.wait_for()
+        assert teacher.inner_text().strip() and page.get_by_test_id("view").is_hidden()
+        wait_until(page, "document.activeElement.id === 'say'")  # ready to type, without a click
+        page.keyboard.type("zq")
+        page.keyboard.press("Enter")
+        page.locator("#dialogue li", has_text="zq").wait_for()
+        page.keyboard.type("done")
+        page.keyboard.press("Enter")
+        page.locator("#dialogue li", has_text="done").wait_for()
+        for _ in range(40):  # the keyboard alone ends the episode
+            if page.evaluate("document.activeElement.id") == "leave":
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    episode = only_episode(tmp_path)
+    symbols = executed(episode, LETTERS).symbols("solver")
+    typed = "".join(symbols[row[0]] for row in episode.actions["solver"])
+    assert "zq" in typed, "each letter was a step"
+
+
+def test_a_person_places_a_block_by_keys(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, VOXEL, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        first, second = invited(tmp_path, studio, 2)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(second.join)  # the first in the lobby is the setter
+            page = opened(browser, studio, first)
+            session, seat = waiting.result(60)
+        player = second.sit(session, seat)
+        assert seat == "setter"
+        wait_until(page, "window.studio.drawn > 2 && window.studio.shown > 3")
+        page.get_by_test_id("view").focus()
+        shown = page.evaluate("window.studio.shown")
+        page.keyboard.down("ArrowDown")  # looks at the ground
+        wait_until(page, f"window.studio.shown > {shown + 8}")
+        page.keyboard.up("ArrowDown")
+        for key in ("Digit2", "KeyF"):
+            shown = page.evaluate("window.studio.shown")
+            page.keyboard.down(key)
+            wait_until(page, f"window.studio.shown > {shown + 2}")
+            page.keyboard.up(key)
+        wait_until(page, f"window.studio.shown > {shown + 12}")
+        player.send("leave")
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    episode = only_episode(tmp_path)
+    grid = executed(episode, VOXEL).facts().grid
+    assert (grid > 0).sum() == 1 and grid.max() == 2, "the second color, once"
