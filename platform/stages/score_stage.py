@@ -27,7 +27,7 @@ MEMORIES = "memories.npz"
 def score(run: Run) -> Path:
     """Writes `studio/scores.json`: by rule ("uncertain", "disagree"), the score of every recording.
 
-    `studio/memories.npz` beside it holds what the newest reward model remembers of each recording, `memory` [N, D], and
+    `studio/memories.npz` holds what the newest reward model remembers of each recording, `memory` [N, D], and
     their `ids` [N].
 
     Raises:

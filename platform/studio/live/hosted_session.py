@@ -183,7 +183,7 @@ class HostedSession:
             self._left.add(seat)
             self.viewers[seat] = []
             self._send_view(seat)
-            told = [WATCH] if seat == COPILOT else [*self.people, WATCH]  # a setter knows of no co-pilot
+            told = [WATCH] if seat == COPILOT else [*self.people, WATCH]  # a setter does not see a co-pilot
             self._tell({"kind": "notice", "text": f"The {seat} has left; a program plays on."}, told)
         return True
 
@@ -379,7 +379,7 @@ class HostedSession:
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
         ending = {"kind": "end", "why": message["why"]}
-        self._tell(ending, [*self.people])  # who plays blind is not told which agent has failed
+        self._tell(ending, [*self.people])  # people play blind: the agent that has failed stays unnamed
         self._tell({**ending, "text": problem}, [WATCH])
         for viewers in self.viewers.values():
             for viewer in viewers:

@@ -51,7 +51,7 @@ class Lobby:
         return {"state": "matched", "seconds": round(READY_SECONDS - (now - (mine.matched or now)), 1)}
 
     def _without_partner(self, mine: _Waiting) -> dict[str, Any]:
-        """What follows where nobody else came: a scripted player in the other seat, or the end."""
+        """What follows where no one else came: a scripted player in the other seat, or the end."""
         if self._config.no_partner == "end":
             del self._waiting[mine.person]
             return {"state": "no_partner"}

@@ -16,7 +16,7 @@ GUESSES = 60  # tasks among which a solver looks for the words that it heard
 
 
 class ListeningSolver(Player):
-    """Does the feasible task whose words are most similar to what it heard last; rests where there is none."""
+    """Does the feasible task whose words are most similar to what it heard last; rests without one."""
 
     kind = "scripted"
 

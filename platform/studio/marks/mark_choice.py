@@ -20,7 +20,7 @@ SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be e
 SETTER = "setter"
 NOVEL = "novel"
 SCORED = ("uncertain", "disagree", NOVEL)  # orders by what `interplay score` has written
-MEMORIES = "memories.npz"  # beside the scores
+MEMORIES = "memories.npz"  # in the folder of the scores
 
 
 class MarkChoice:
