@@ -170,7 +170,8 @@ class ReinforceConfig(TrainingStageConfig):
     scoring_precision: Literal["fp32", "bf16"] = "fp32"  # of the reward model and the reference policy; heads: float32
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
-    listening_episodes: int = 32  # held-out demonstrations for the listening gap of the first agent; 0: none
+    # Held-out demonstrations for the listening gap, of the first agent and every `heldout_every` updates; 0: none.
+    listening_episodes: int = 32
     # In nats per step. The stage warns if the movement gap of the agent that it starts from is below: reinforcement
     # then improves an agent that ignores its instructions. See docs/experiments.md for the gaps of agents of the demo.
     listening_threshold: float = 0.2

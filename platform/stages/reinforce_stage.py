@@ -7,7 +7,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
 from interplay.stages.episode_snapshot import freeze_once
-from interplay.stages.heldout_listening import warn_unless_listening
+from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.returns_ledger import ReturnsLedger
@@ -58,6 +58,7 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
     shown, where = config.learner.objective.weights.needs_demonstrations, EpisodeFilter(split="train", kinds=PEOPLE)
+    most, cache = config.listening_episodes, config.dataset.cache_mb
     what = Demonstrations(STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, where)
     return ReinforcementTrainee(
         agent=agent,
@@ -68,5 +69,7 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         updates_per_batch=config.updates_per_batch,
+        measure=listening_measure(run, snapshot, agent, vocabulary, most=most, cache_mb=cache),
+        measure_every=config.heldout_every,
         beat=run.beat,
     )

@@ -82,7 +82,7 @@ SHOWN_METRICS = {
         "heldout_listening",
         "css_accuracy",
     ),
-    "reinforce": ("return", "success", "value", "rho", "effective_share", "gate_kl"),
+    "reinforce": ("return", "success", "value", "rho", "effective_share", "gate_kl", "heldout_listening"),
 }
 
 

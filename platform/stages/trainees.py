@@ -133,8 +133,19 @@ class Watcher(Protocol):
 class ReinforcementTrainee(Trainee):
     """Learns from rollouts and, if their losses have weights, from demonstrations."""
 
-    def __init__(self, *, rollouts: RolloutSource, watcher: Watcher, updates_per_batch: int, **base: Any) -> None:
+    def __init__(
+        self,
+        *,
+        rollouts: RolloutSource,
+        watcher: Watcher,
+        updates_per_batch: int,
+        measure: Measure | None = None,
+        measure_every: int = 1,
+        **base: Any,
+    ) -> None:
+        """`measure`, if there is one, is called every `measure_every` updates."""
         super().__init__(**base)
+        self._measure, self._measure_every = measure, measure_every
         self.rollouts = rollouts
         self.watcher = watcher
         self.updates_per_batch = updates_per_batch
@@ -158,6 +169,8 @@ class ReinforcementTrainee(Trainee):
         metrics["reward_version"] = batch.reward_version
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
         metrics |= _means_by_kind(batch.ended.tasks)
+        if self._measure is not None and self.unrolls % self._measure_every == 0:
+            metrics |= self._measure()
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 
     def state(self) -> Mapping[str, Any]:

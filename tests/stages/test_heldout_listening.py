@@ -56,9 +56,17 @@ def test_reinforcement_warns_of_an_agent_that_hardly_listens(
     assert logged[GAP] == pytest.approx(found[GAP], abs=1e-5)
 
 
-def test_reinforcement_records_the_gap_of_its_first_agent(rewarded: Path, tmp_path: Path) -> None:
-    root = copied(rewarded, tmp_path)
+def test_reinforcement_records_the_gap_of_its_first_agent_and_measures_on(rewarded: Path, tmp_path: Path) -> None:
+    """The weights and the state are those of a run that measures nothing."""
+    root, never = (copied(rewarded, tmp_path / name) for name in ("once", "never"))
     interplay("reinforce", tiny(root, "reinforce.listening_threshold=1e6"))
+    interplay("reinforce", tiny(never, "reinforce.listening_episodes=0"))
+    measured = {row["step"]: row[GAP] for row in rows(root / "run" / "reinforce" / "metrics.jsonl") if GAP in row}
+    assert list(measured) == [2, 4] and measured[2] != measured[4]
+    assert not any(GAP in row for row in rows(never / "run" / "reinforce" / "metrics.jsonl"))
+    mine, theirs = (checkpoint.read(at / "run" / "reinforce" / "checkpoints") for at in (root, never))
+    assert_equal_nested(mine.weights(), theirs.weights(), "agent.pt")
+    assert_equal_nested(mine.training(), theirs.training(), "training.pt")
     record = json.loads((root / "run" / "reinforce" / "stage.json").read_text())
     logged = rows(root / "run" / "clone" / "metrics.jsonl")[-1]
     assert record[f"start_{GAP}"] == pytest.approx(logged[GAP], abs=1e-5)
