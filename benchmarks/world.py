@@ -181,6 +181,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (scene, "place", "placing of things, parts and shadows"),
     (scene, "cull", "culling"),
     (scene, "cast", "ray-casting"),
+    (scene, "shade", "shadows"),
     (scene, "paint", "shading"),
     (Scene, "draw", "camera, buffers and calls"),
     (Simulation, "looked_at", "what both look at"),

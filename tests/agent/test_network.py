@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import MovementHead, choose, gate_log_prob, movement_entropy, movement_log_probs
-from interplay.agent.image_tower import ImageTower
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
@@ -299,34 +298,6 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
     assert 0 < speeches < 40
 
 
-@pytest.mark.parametrize("most", [1, 3, 5, 100])
-def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(0)
-    tower, pictures = ImageTower(SMALL_NANO, (24, 32, 3), None), torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8)
-    with torch.no_grad():
-        for parameter in tower.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape))
-
-    def learned() -> tuple[Tensor, list[Tensor]]:
-        tower.zero_grad()
-        grid = tower(pictures, None).grid
-        grid.square().sum().backward()
-        return grid, [parameter.grad.clone() for parameter in tower.parameters() if parameter.grad is not None]
-
-    at_once = learned()
-    seen: list[int] = []
-    tower.stem.register_forward_pre_hook(lambda stem, given: seen.append(len(given[0])))
-    products_of_a_picture = 6 * 8 * 4 * 4 * 4  # places, channels, and a patch of 4x4
-    monkeypatch.setattr("interplay.agent.image_tower.MAX_STEM_PRODUCTS", most * products_of_a_picture)
-    in_parts = learned()
-    assert seen == [most] * (11 // most) + [11 % most] * (11 % most > 0)
-    torch.testing.assert_close(in_parts[0], at_once[0])
-    torch.testing.assert_close(in_parts[1], at_once[1], rtol=1e-4, atol=1e-4)  # sums in another order
-    with torch.inference_mode():
-        tower(pictures, None)
-    assert seen[-1] == 11  # nothing is learned, nothing is split
-
-
 def test_choices_are_drawn_by_their_probabilities() -> None:
     logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE_LOGIT])
     drawn = choose(logits.expand(8000, 4), Noise.of(torch.Generator().manual_seed(0), 8000), greedy=False)
@@ -350,17 +321,6 @@ def test_what_only_the_contrast_reads_is_left_out_without_a_difference_to_the_re
     for name in ("core", "movement", "gate", "value", "language"):
         assert torch.equal(getattr(whole, name), getattr(acting, name)), name
     assert torch.equal(after.cell, after_acting.cell)
-
-
-@pytest.mark.parametrize(
-    ("config", "image", "cells"),
-    [("nano", (48, 64, 3), 6 * 8), ("71m", (72, 96, 3), 9 * 12), ("nano", (7, 7, 3), 16), ("71m", (5, 6, 3), 5 * 6)],
-)
-def test_small_pictures_are_shrunk_less(config: str, image: tuple[int, int, int], cells: int) -> None:
-    tower = ImageTower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
-    assert tower.cells == cells
-    grid, _ = tower(torch.zeros(2, *image, dtype=torch.uint8), None)
-    assert grid.shape[2] * grid.shape[3] == cells
 
 
 def test_a_reward_model_starts_from_an_agents_weights() -> None:

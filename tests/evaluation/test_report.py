@@ -10,29 +10,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report_material import material, picture, probes, reward_model
 
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.findings import heldout_change
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.measure_table import measure_table
-from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
 from interplay.evaluation.report import to_json, write_report
 from interplay.evaluation.report_data import (
-    AnswerCounts,
     ChanceLevel,
     Filmstrip,
-    KindTraining,
     MetricCurve,
-    PairedOutcomes,
     ProbeResults,
     ReportData,
-    RewardModelResults,
     RewardPoint,
-    ScenarioResults,
     StageRecord,
     StageThroughput,
     UtilityTrace,
@@ -40,71 +35,6 @@ from interplay.evaluation.report_data import (
 from interplay.evaluation.report_page import render_page
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
-
-
-def picture(level: int) -> np.ndarray:
-    return np.full((4, 6, 3), level, np.uint8)
-
-
-def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
-    """Both agents on Go and Lift; each succeeds at step 3 in its share of the episodes."""
-    order = (np.arange(n) * 37 % n + 0.5) / n
-
-    def steps(share: float) -> np.ndarray:
-        return np.where(order < share, 3.0, np.nan)
-
-    played = {"BC": bc, "BC+RL": rl}
-    return ProbeResults(
-        {agent: {"go": steps(share), "lift": steps(share)} for agent, share in played.items()},
-        steps=10,
-        seconds_per_step=0.5,
-        chance={"go": ChanceLevel(0.05, 0.1)},
-        pairs={
-            agent: {task: PairedOutcomes(np.isfinite(steps(share)), np.zeros(n, bool)) for task in ("go", "lift")}
-            for agent, share in played.items()
-        },
-        answers={"BC": {"exist": AnswerCounts(5, 3, 2, {"yes": (4, 5), "no": (1, 5)})}},
-    )
-
-
-def reward_model() -> RewardModelResults:
-    returns = np.linspace(-1, 1, 20)
-    return RewardModelResults(np.full(20, 8), np.full(20, 10), returns, returns > 0, returns - 0.5)
-
-
-def material() -> ReportData:
-    return ReportData(
-        title="A <run> & more",
-        stages=[StageRecord("collect", 65.0, {"episodes": 600, "share": 0.5})],
-        seeds={"run": 7},
-        config="agent:\n  size: <nano>\n",
-        versions={"torch": "2"},
-        machine={"cores": "2"},
-        filmstrips=[Filmstrip("Solved", "lift the <b>ball</b>", "at 2 s", [picture(9), picture(99)], ["0 s", "2 s"])],
-        traces=[
-            UtilityTrace(
-                "One", "go", np.array([0, 1, 0.5]), 0.5, [(1, 1), (2, -1)], [(1, "it is red")], [(0, picture(1))]
-            )
-        ],
-        answer_rewards={"correct": [0.9, 1.1], "plausible": [-0.4, -0.6], "incoherent": [-1.0, -1.2]},
-        reward_points=[
-            RewardPoint(0, np.array([0.0, 0.1]), np.array([0.0, 0.1])),
-            RewardPoint(50, np.array([1.0, 1.1]), np.array([1.0, 1.1])),
-        ],
-        kinds=[KindTraining("count", 1234, (0.25, 0.5), (1.0, 0.75), (-0.1, math.nan))],
-        probes=probes(0.4, 0.8),
-        measures={"BC": {"row": {"f1": {"end": 0.25, "best": 0.5}}}},
-        scenarios=ScenarioResults(
-            {agent: {"go-0": np.array([2.0, np.nan]), "lift-0": np.array([3.0, 4.0])} for agent in ("BC", "BC+RL")},
-            kinds={"go-0": "go", "lift-0": "lift"},
-            instructions={"go-0": "go to the <i>cup</i>", "lift-0": "lift it"},
-            steps=10,
-            seconds_per_step=0.5,
-        ),
-        reward_model=reward_model(),
-        throughput=[StageThroughput("reinforce", 812.0, {"acting": 0.25})],
-        curves={"clone": {"loss/movement": MetricCurve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
-    )
 
 
 class Balance(HTMLParser):
@@ -385,45 +315,9 @@ def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
     assert evenly_spaced_rows(2, 8) == [0, 1]
 
 
-def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1, "loss": 2.0}\n{"step": 3, "loss": null, "rate": 4}\n{"step": 5, "lo', encoding="utf-8")
-    curves = read_curves(path)
-    np.testing.assert_array_equal(curves["loss"].updates, [1, 3])
-    np.testing.assert_array_equal(curves["loss"].values, [2, np.nan])
-    assert curves["rate"].values.tolist() == [4]
-    assert read_curves(tmp_path / "none.jsonl") == {}
-
-
-def test_training_tasks_are_summarized_by_kind(tmp_path: Path, whole: str) -> None:
-    file = tmp_path / "metrics.jsonl"
-    rows = [{"step": 1, "success": 0.3, "tasks/go": 1.0, "success/go": 1.0, "return/go": 2.0}]
-    rows += [{"step": 2, "tasks/go": 3.0, "success/go": 0.0, "return/go": -2.0, "tasks/count": 2.0}]
-    rows[-1] |= {"success/count": 0.5, "return/count": 1.0, "answered/count": 1.0}
-    rows += [{"step": 5, "tasks/go": 4.0, "success/go": 0.5, "return/go": 1.0}, {"step": 6, "return": 1.0}]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    count, go = tasks_by_kind(read_curves(file))
-    assert go == KindTraining("go", 8, (0.25, 0.5), None, (-1.0, 1.0))
-    assert (count.kind, count.tasks, count.success[0], count.answered and count.answered[0]) == ("count", 2, 0.5, 1.0)
-    assert math.isnan(count.success[1])
-    file.write_text('{"step": 1, "success": 0.5}\n')
-    assert tasks_by_kind(read_curves(file)) == []  # of an older version
+def test_the_training_of_each_kind_of_task_has_a_row(whole: str) -> None:
     for cell in ("count", "1,234", "25% → 50%", "100% → 75%", "-0.1 → –"):
         assert f"<td>{cell}</td>" in whole, cell
-
-
-def test_metrics_damaged_in_the_middle_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"loss": 2.0}\n{"step": 3, "loss": 1.0}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no row"):
-        read_curves(path)
-
-
-def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
-    curve = smoothed(MetricCurve(np.arange(1000.0), np.arange(1000.0)), points=10)
-    assert len(curve.updates) == 10
-    assert curve.values.mean() == pytest.approx(499.5)
-    assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
 
 
 def test_the_report_shows_each_tasks_score_without_listening() -> None:

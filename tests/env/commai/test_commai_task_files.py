@@ -1,20 +1,15 @@
-"""Task and configuration files as users of CommAI-env write them run unchanged, section by section of its manual."""
+"""Task files as users of CommAI-env write them run unchanged, section by section of its manual."""
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commai_lessons import Lesson
 
-from interplay.env.commai import compat
-from interplay.env.commai.config_loader import JSONConfigLoader, PythonConfigLoader, load_scheduler
-from interplay.env.commai.environment import Environment
-from interplay.env.commai.serializer import StandardSerializer
+pytestmark = pytest.mark.usefixtures("old_names")
 
 IMPORTS = """\
 from __future__ import absolute_import
@@ -33,14 +28,6 @@ import random
 def create_tasks():
     return None
 """
-
-
-@pytest.fixture(autouse=True)
-def old_names() -> Iterator[None]:
-    """The old names are there within a test only."""
-    compat.install()
-    yield
-    compat.uninstall()
 
 
 def written(folder: Path, code: str) -> Any:
@@ -163,133 +150,6 @@ def test_several_decorators_on_one_handler(tmp_path: Path) -> None:
     """
     assert lesson_in(tmp_path, code).follow(iter(["yes."])) == 1
     assert lesson_in(tmp_path, code).finish() == 1
-
-
-def test_state_variables(tmp_path: Path) -> None:
-    lesson = lesson_in(
-        tmp_path,
-        """
-        class MyTask(Task):
-            def __init__(self, world=None):
-                super(MyTask, self).__init__(max_time=1000, world=world)
-
-            @on_init()
-            def prepare(self, event):
-                self.state.count = 0
-                self.state.words = []
-
-            @on_message(r"next\\.$")
-            def on_next(self, event):
-                self.state.count += 1
-
-            @on_message(r"word\\.$")
-            def on_word(self, event):
-                self.state.words.append("word")
-
-            @on_state_changed(lambda ts: ts.count == 2 and len(ts.words) == 1)
-            def enough(self, event):
-                self.set_reward(1, "enough.")
-        """,
-    )
-    assert lesson.follow(iter(["next.", "word.", "next."])) == 1
-    assert lesson.follow(iter(["next.", "word."])) == 0
-
-
-def test_two_argument_conditions_and_a_world(tmp_path: Path) -> None:
-    found = written(
-        tmp_path,
-        """
-        class LightWorld(World):
-            def __init__(self):
-                super(LightWorld, self).__init__()
-                self.starts = 0
-
-            @on_world_init()
-            def init(self, event):
-                self.state.on = False
-                self.state.flips = 0
-
-            @on_world_start()
-            def begin(self, event):
-                self.starts += 1
-
-            @on_message(r"I flip the switch\\.$")
-            def flip(self, event):
-                self.state.flips += 1
-                self.state.on = not self.state.on
-                self.set_message("The light is {0}.".format("on" if self.state.on else "off"))
-
-        class MyTask(Task):
-            def __init__(self, world):
-                super(MyTask, self).__init__(max_time=1000, world=world)
-
-            @on_init()
-            def init(self, event):
-                self.state.wanted = not self.get_world().state.on
-
-            @on_start()
-            def ask(self, event):
-                self.set_message("Switch the light {0}.".format("on" if self.state.wanted else "off"))
-
-            @on_state_changed(lambda ws, ts: ws.on == ts.wanted)
-            def done(self, event):
-                self.set_reward(1)
-        """,
-    )
-    world = found["LightWorld"]()
-    lesson = Lesson(found["MyTask"](world))
-    assert lesson.listen() == "Switch the light on."
-    assert lesson.follow(iter(["I flip the switch."])) == 1
-    assert "The light is on." in lesson.text  # the world's reply is what is heard
-    assert lesson.follow(iter(["I flip the switch."])) == 1
-    assert (world.starts, world.state.flips) == (1, 2)
-
-
-def test_conditions_on_one_state_in_a_world(tmp_path: Path) -> None:
-    """A handler of the world gets the state of the world, one of the task that of the task."""
-    found = written(
-        tmp_path,
-        """
-        class Bell(World):
-            @on_world_init()
-            def init(self, event):
-                self.state.count = 0
-
-            @on_message(r"ring\\.$")
-            def ring(self, event):
-                self.state.count += 1
-
-            @on_state_changed(lambda ws: ws.count == 2)
-            def second(self, event):
-                self.state.count = 0
-                self.get_log().append("world")
-
-            def get_log(self):
-                return self.__dict__.setdefault("log", [])
-
-        class MyTask(Task):
-            def __init__(self, world):
-                super(MyTask, self).__init__(max_time=1000, world=world)
-
-            @on_init()
-            def init(self, event):
-                self.state.tries = 0
-
-            @on_message(r"try\\.$")
-            def attempt(self, event):
-                self.state.tries += 1
-
-            @on_state_changed(lambda ts: ts.tries == 2)
-            def done(self, event):
-                self.set_reward(1)
-        """,
-    )
-    world = found["Bell"]()
-    lesson = Lesson(found["MyTask"](world))
-    lesson.say("ring.ring.try.")
-    assert (world.log, world.state.count) == (["world"], 0)
-    assert not lesson.rewards
-    assert lesson.follow(iter(["try."])) == 1
 
 
 RUNTIME = """
@@ -445,117 +305,3 @@ def test_a_task_among_things_on_the_grid(tmp_path: Path) -> None:
     lesson.say("I look.")
     assert lesson.last == "There is a apple."
     assert lesson.follow(iter(["I pick up the apple."])) == 1
-
-
-ORIGINAL_TYPES = """
-tasks.competition.repetition: BeSilentTask RepeatCharacterTask RepeatWhatISayTask RepeatWhatISayMultipleTimesTask
-tasks.competition.repetition: RepeatWhatISayMultipleTimes2Task RepeatWhatISayMultipleTimesSeparatedByCommaTask
-tasks.competition.repetition: RepeatWhatISayMultipleTimesSeparatedByAndTask RepeatWhatISayDisjunction VerbTask
-tasks.competition.repetition: RepeatWhatISayMultipleTimesSeparatedByCATask RepeatWhatISayConjunctionNegation
-tasks.competition.counting: SimpleCountingTask
-tasks.competition.objects_properties: ObjectExistenceTask1 ObjectExistenceTask2 AssociateObjectWithPropertyTask
-tasks.competition.objects_properties: VerifyThatObjectHasPropertyTask ListPropertiesofAnObjectTask
-tasks.competition.objects_properties: NameAPropertyOfAnObjectTask HowManyPropertiesDoesAnObjectHaveTask
-tasks.competition.objects_properties: ListObjectsWithACertainPropertyTask NameAnObjectWithAPropertyTask
-tasks.competition.objects_properties: HowManyObjectsHaveACertainPropertyTask
-tasks.competition.objects_properties: WhoHasACertainObjectWithACertainPropertyTask
-tasks.competition.objects_properties: ListThePropertiesThatAnObjectHasInABasketOnlyTask
-tasks.competition.objects_properties: ListThePropertiesThatAnObjectHasInAllBasketsTask
-tasks.competition.navigation: TurningTask MovingTask MovingRelativeTask MovingAbsoluteTask PickUpTask
-tasks.competition.navigation: PickUpInFrontTask PickUpAroundTask GivingTask PickUpAroundAndGiveTask
-tasks.competition.navigation: CountingInventoryTask CountingInventoryGivingTask LookTask LookAroundTask
-tasks.competition.navigation: FindObjectAroundTask
-tasks.micro.micro: Repeat3V2L
-tasks.micro.small_comp: ReverseXTask
-tasks.micro.lookup_tables: FuncLookupTaskR3D1_4
-tasks.sample.sample_tasks: RepeatingCharTask
-tasks.mini: TaskSet1
-"""
-TYPES = [
-    f"{module}.{name}"
-    for module, names in (line.split(": ") for line in ORIGINAL_TYPES.split("\n") if line)
-    for name in names.split()
-]
-
-
-def test_a_configuration_of_all_tasks_in_one_world(tmp_path: Path) -> None:
-    """As the original's sample configuration: each task by its name, all in the same grid."""
-    ids = {f"t{number}": {"type": name, "world": "gw"} for number, name in enumerate(TYPES)}
-    content = {
-        "worlds": {"gw": {"type": "worlds.grid_world.GridWorld"}},
-        "tasks": ids,
-        "scheduler": {"type": "core.scheduler.RandomTaskScheduler", "args": {"tasks": list(ids)}},
-    }
-    (path := tmp_path / "tasks_config.json").write_text(json.dumps(content))
-    scheduler = load_scheduler(path)
-    assert len(scheduler.tasks) == len(TYPES)
-    assert len({id(task.get_world()) for task in scheduler.tasks}) == 1
-    environment = Environment(StandardSerializer(), scheduler, seed=1)
-    environment.next(None)
-    ended: list[str] = []
-    environment.reward_given.register(lambda task, reward: ended.append(task.get_name()))
-    for bit in "00100000" * 10_000:
-        environment.next(bit)
-    assert len(ended) > 10
-
-
-def test_a_configuration_with_arguments_and_dependencies() -> None:
-    scheduler = JSONConfigLoader().create_tasks(
-        {
-            "tasks": {
-                "short": {"type": "tasks.micro.small_comp.ReverseXTask", "args": {"max_string_length": 2}},
-                "patient": {"type": "tasks.micro.nano.Task1", "args": {"patient": True}},
-            },
-            "scheduler": {
-                "type": "core.scheduler.DependenciesTaskScheduler",
-                "args": {"tasks": ["short", "patient"], "tasks_dependencies": [["short", "patient"]]},
-            },
-        }
-    )
-    assert scheduler.get_next_task().max_string_length == 2
-
-
-def test_a_configuration_in_python_with_tasks_next_to_it(tmp_path: Path) -> None:
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "of_a_friend.py").write_text(
-        IMPORTS
-        + textwrap.dedent("""
-        class FriendlyTask(BaseTask):
-            def __init__(self, world=None):
-                super(FriendlyTask, self).__init__(max_time=800, world=world)
-
-            @on_start()
-            def greet(self, event):
-                self.set_message("hello.")
-        """)
-    )
-    (path := tmp_path / "tasks_config.py").write_text(
-        textwrap.dedent("""
-        from core.scheduler import SequentialTaskScheduler
-        from tasks.micro.micro import Repeat3V1L
-        from tasks.of_a_friend import FriendlyTask
-        from worlds.grid_world import GridWorld
-
-
-        def create_tasks():
-            gw = GridWorld()
-            return SequentialTaskScheduler([FriendlyTask(gw), Repeat3V1L(world=gw)])
-        """)
-    )
-    scheduler = PythonConfigLoader().create_tasks(path)
-    names = [scheduler.get_next_task().get_name() for _ in range(3)]
-    assert names == ["FriendlyTask", "Repeat3V1L", "FriendlyTask"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"tasks": {"a": {"type": "tasks.micro.micro.Repeat3V2"}}, "scheduler": {}}, "Repeat3V2L"),
-        ({"tasks": {"a": {"type": "tasks.macro.Task"}}, "scheduler": {}}, "tasks.macro"),
-        ({"tasks": {"a": {"type": "tasks.micro.small_comp.FlipX"}}, "scheduler": {}}, "FlipX"),
-        ({"tasks": {}}, "scheduler"),
-    ],
-)
-def test_a_configuration_that_is_wrong_says_what_and_where(content: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        JSONConfigLoader().create_tasks(content)

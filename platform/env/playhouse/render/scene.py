@@ -18,6 +18,7 @@ from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
 from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast
 from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
+from interplay.env.playhouse.render.shadows import shade
 from interplay.env.playhouse.render.transforms import cull, place
 
 
@@ -167,7 +168,8 @@ class Scene:
         cast(placed, *self._openings, rays, np.empty(width, np.float32), depth, index)
         image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
         light = np.empty((height, width), np.float32)
-        paint(image, ids, light, self._faces, depth, index, tuple(self._parts), placed, *self._looks, rays)
+        shade(light, ids, depth, index, self._parts.names, placed, rays)
+        paint(image, light, self._faces, depth, index, tuple(self._parts), placed, *self._looks, rays)
         return image, ids, depth
 
 

@@ -1,4 +1,4 @@
-"""Numba shader: colors of the ray-caster's pixels from light, shadows beneath things, and floor and wall patterns.
+"""Numba shader: colors of the ray-caster's pixels from light, shadows, and floor and wall patterns.
 
 Rooms fill most of a picture, so they are painted a row at a time in loops without branches, which LLVM vectorizes:
 every pixel computes floor and wall, and selects one. A row's patterns are computed before, each in its own loop.
@@ -140,30 +140,6 @@ def _wall_row(tones: Any, pattern: Any, depth: Any, us: Any, ray: Any, half: Any
         tones[:] = _ONE
 
 
-@compiled
-def _darken(
-    light: Any, depth: Any, index: Any, ids: Any, x0: Any, x1: Any, y0: Any, y1: Any, me: Any, view: Any
-) -> None:
-    """Multiplies `light` by one shadow box: darkest at its center and directly beneath the thing.
-
-    `ids` [H, W]: what each pixel shows. `view`: eye, directions of forward, right and up, all in the frame of the unit
-    box, and us, vs."""
-    o, f, r, w, us, vs = view
-    for y in range(y0, y1):
-        v = vs[y]
-        bright, depths, shown, hits = light[y], depth[y], ids[y], index[y]
-        for x in range(x0, x1):
-            t, u = depths[x], us[x]
-            a = abs(o[0] + t * (f[0] + u * r[0] + v * w[0]))
-            b = abs(o[1] + t * (f[1] + u * r[1] + v * w[1]))
-            c = o[2] + t * (f[2] + u * r[2] + v * w[2])
-            within = (hits[x] >= 0) & (shown[x] != me) & (a < _ONE) & (b < _ONE) & (c >= -_ONE) & (c <= _ONE)
-            a, b = max(a - _HALF, _ZERO), max(b - _HALF, _ZERO)
-            edge = _ONE - (a * a + b * b) * np.float32(4.0)
-            darker = bright[x] * (_ONE - np.float32(0.42) * edge * (np.float32(0.65) + np.float32(0.35) * c))
-            bright[x] = darker if within & (edge > _ZERO) else bright[x]
-
-
 @inlined
 def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
     return (
@@ -229,14 +205,6 @@ def _six(table: Any, p: Any) -> Any:
 def _blank(image: Any, y: Any, start: Any, stop: Any) -> None:
     for x in range(start, stop):
         image[y, x, 0], image[y, x, 1], image[y, x, 2] = _NOTHING
-
-
-@compiled
-def _name(ids: Any, index: Any, names: Any) -> None:
-    """Fills `ids` [H, W] with the id of the primitive in each pixel; -1 for the background."""
-    for y in range(ids.shape[0]):
-        for x in range(ids.shape[1]):
-            ids[y, x] = names[index[y, x]] if index[y, x] >= 0 else np.int16(-1)
 
 
 @compiled
@@ -330,29 +298,17 @@ def _light_faces(faces: Any, kinds: Any, world: Any) -> None:
             faces[p, 2 * j], faces[p, 2 * j + 1] = _light(-x, -y, -z), _light(x, y, z)
 
 
-@compiled
-def _shade(light: Any, depth: Any, index: Any, primitives: Any, names: Any, ids: Any, rays: Any) -> None:
-    """Fills `light` [H, W]: 1, and less in the shadow beneath a thing.
-
-    `ids` [H, W]: what each pixel shows. `rays`: eye, directions of forward, right and up, us, vs. Other arguments as in
-    `paint`."""
-    eye, f, r, w, us, vs = rays
-    kinds, centers, _, _, inverses, _, rectangles = primitives
-    light[:] = _ONE
-    for p in range(kinds.shape[0]):
-        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
-        if kinds[p] != SHADOW or x1 <= x0 or y1 <= y0:
-            continue
-        m = _nine(inverses, p)
-        o = _turn(m, eye[0] - centers[p, 0], eye[1] - centers[p, 1], eye[2] - centers[p, 2])
-        view = (o, _turn(m, f[0], f[1], f[2]), _turn(m, r[0], r[1], r[2]), _turn(m, w[0], w[1], w[2]), us, vs)
-        _darken(light, depth, index, ids, x0, x1, y0, y1, names[p], view)
+@inlined
+def _in_unit_frame(m: Any, c: Any, v: Any, rays: Any) -> Any:
+    """The rays of the row with slope `v` as o + t (d + u e), in the frame of the inverse `m` around the center `c`."""
+    eye, f, r, w = rays
+    o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
+    return o, _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2]), _turn(m, r[0], r[1], r[2])
 
 
 @compiled
 def paint(
     image: NDArray[np.uint8],
-    ids: NDArray[np.int16],
     light: Float32Array,
     faces: Float32Array,
     depth: Float32Array,
@@ -364,25 +320,23 @@ def paint(
     walls: Float32Array,
     rays: Any,
 ) -> None:
-    """Fills `image` [H, W, 3] and `ids` [H, W] (-1: background).
+    """Fills `image` [H, W, 3].
 
     Args:
-        light: [H, W], scratch. faces: [P, 6], scratch.
+        light: [H, W], as `shade` fills it. faces: [P, 6], scratch.
         depth, index: [H, W], as `cast` fills them.
         parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
         patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
     """
     kinds, centers, _, world, inverses, _, _ = primitives
-    _, _, _, _, halves, _, colors, names, _ = parts
+    _, _, _, _, halves, _, colors, _, _ = parts
     eye, basis, _, us, vs = rays
-    f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
+    axes = (eye, _three(basis, 0), _three(basis, 1), _three(basis, 2))
     rooms, width = patterns.shape[0], image.shape[1]
     slope = us[1] - us[0]
     wide, narrow = np.empty((4, width), np.float64), np.empty((2, width), np.float32)
     spans = np.empty((rooms, 2), np.int32)  # of each room: the first column that shows it in a row, and the last + 1
     _light_faces(faces, kinds, world)
-    _name(ids, index, names)
-    _shade(light, depth, index, primitives, names, ids, (eye, f, r, w, us, vs))
     for y in range(image.shape[0]):
         stop = 0
         spans[:, 0], spans[:, 1] = width, 0
@@ -396,26 +350,21 @@ def paint(
             if p < rooms:
                 spans[p, 0], spans[p, 1] = min(spans[p, 0], start), stop
                 continue
-            m, c, v = _nine(inverses, p), _three(centers, p), vs[y]
-            o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
-            d = _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
-            e = _turn(m, r[0], r[1], r[2])
+            o, d, e = _in_unit_frame(_nine(inverses, p), _three(centers, p), vs[y], axes)
             part = (kinds[p], _six(faces, p), _nine(world, p), _three(halves, p), _three(colors, p))
             _paint_part(image, light, depth, us, y, start, stop, o, d, e, part)
         for p in range(rooms):
             start, stop = spans[p, 0], spans[p, 1]
             if stop <= start:
                 continue
-            m, c, v = _nine(inverses, p), _three(centers, p), vs[y]
-            o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
-            d = _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
-            e = _turn(m, r[0], r[1], r[2])
+            c = _three(centers, p)
+            ray = _in_unit_frame(_nine(inverses, p), c, vs[y], axes)
             look = (_six(faces, p), _three(halves, p), c, patterns[p], papers[p], _three(colors, p), _three(walls, p))
             row = (image[y, start:stop], p, index[y, start:stop], light[y, start:stop], depth[y, start:stop])
             count = stop - start
             colors_of_row = (wide[1, :count], wide[2, :count], wide[3, :count])
             scratch = (wide[0, :count], *colors_of_row, narrow[0, :count], narrow[1, :count])
-            _paint_room_row(*row, us[start:stop], slope, (o, d, e), look, scratch)
+            _paint_room_row(*row, us[start:stop], slope, ray, look, scratch)
 
 
 @compiled
