@@ -8,7 +8,7 @@ STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d'
 # One thread for arithmetic in each process: the tests run side by side. Bytecode is kept, because the tests start many
 # processes, which would compile the package again.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder
+PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo studio-demo test test-slow renderer lint types docs bench typing clean

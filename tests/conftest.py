@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -78,20 +79,25 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Starts with the tests that wait for Ray, and assigns tests to the workers of pytest-xdist. Leaves out those that
-    need a browser where there is no Chromium.
-
-    The tests of a file stay in one worker, which builds the fixtures of the file once; so do all that use the Ray
-    cluster, which is then started once.
-    """
+    """Starts with the tests that wait for Ray. Leaves out those that need a browser where there is no Chromium."""
     if not shutil.which("chromium"):
         without = [item for item in items if item.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=without)
         items[:] = [item for item in items if item not in without]
-    items.sort(key=lambda item: not _uses_ray(item))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("ray" if _uses_ray(item) else item.path.stem))
+    items.sort(key=lambda item: "ray_cluster" not in getattr(item, "fixturenames", ()))
 
 
-def _uses_ray(item: pytest.Item) -> bool:
-    return "ray_cluster" in getattr(item, "fixturenames", ())
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Assigns tests to the workers of pytest-xdist by `worker_units.unit_of`.
+
+    The marker `xdist_group` has no effect: pytest-xdist 3.8 appends the group to an id that pytest 9.2 does not read.
+    """
+    from worker_units import unit_of
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByUnit(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit_of(nodeid)
+
+    return ByUnit(config, log)
