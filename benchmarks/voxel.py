@@ -23,8 +23,8 @@ from interplay.env import registry
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.matching import Matcher
 from interplay.env.voxel.picture import eye_of, picture
+from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import Grid, empty_grid
-from interplay.env.voxel.tasksets import RandomTasks
 from interplay.env.world import Action, Start
 
 GRIDWORLD = 1360  # pictures of 64x64 a second that gridworld publishes

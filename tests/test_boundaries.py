@@ -58,9 +58,9 @@ COMMAI = PurePosixPath("env/commai")
 # The same for the folders and modules of env/voxel.
 VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
-    {"gaze", "matching", "structures", "gold_structures"},
-    {"body", "plans", "tasksets"},
-    {"building", "controls", "corpora", "picture", "tasks"},
+    {"gaze", "matching", "structures", "gold_structures", "task_collections"},
+    {"body", "plans", "random_tasks"},
+    {"building", "controls", "corpora", "picture", "tasks", "tasksets"},
     {"config", "experts", "playing_controls"},
     {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
     {"world", "gymnasium_env"},

@@ -43,6 +43,8 @@ def import_corpus(run: Run) -> str:
     left_out = Counter(corpus.left_out)
     counts: dict[str, Any] = dict(corpus.counts())
     counts["tasks"], counts["instructions too long for the agent"] = _write_tasks(run, corpus)
+    if idle := counts["runs of changes"] - counts["tasks"]:
+        left_out["runs of changes without a task: they leave the grid as it was, or empty"] = idle
     counts["episodes written"] = _write_episodes(run, reenactment, corpus.sessions[: config.episodes], left_out)
     lines = [f"  {count:>7,} {what}" for what, count in counts.items()]
     lines += [f"  {count:>7,} left out: {what}" for what, count in sorted(left_out.items())]

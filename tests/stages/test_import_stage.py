@@ -64,6 +64,7 @@ def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     assert "0 episodes written" in told
     assert "1 left out: single turns without a target" in told
     assert len(CorpusTasks(run.root / "corpus" / "iglu.npz")) == 2
+    assert "1 left out: runs of changes without a task" in told, "everything is removed in one of three"
 
 
 @pytest.mark.slow

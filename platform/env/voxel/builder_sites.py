@@ -5,6 +5,7 @@ The single Gymnasium environment is the case N = 1, so both give the same number
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from interplay.env.voxel.body import LENGTH, WAYS, BuilderBody, Way
 from interplay.env.voxel.matching import BuildScorer, Matcher
 from interplay.env.voxel.picture import NOWHERE, pictures
 from interplay.env.voxel.space import COLORS, MIDDLE, SHAPE, Grid, check_stock
-from interplay.env.voxel.tasksets import BuildingTask
+from interplay.env.voxel.task_collections import BuildingTask
 
 FIELD_OF_VIEW = 80.0  # vertical, degrees
 
@@ -94,14 +95,18 @@ class BuilderSites:
         task = self.tasks[site]
         while task is not None and task.following is not None:
             task = task.following
-            matcher = Matcher(task.target, task.whole, task.invariant)
-            if matcher.best(self.grids[site]).size < matcher.size:
+            if task.target.any() and not self._is_built(site, task):
                 self._ask(site, task)
                 return True
         return False
 
+    def _is_built(self, site: int, task: BuildingTask) -> bool:
+        matcher, grid = Matcher(task.target, task.whole, task.invariant), self.grids[site]
+        too_many = task.removes and np.count_nonzero(grid) > matcher.size
+        return matcher.best(grid).size == matcher.size and not too_many
+
     def _ask(self, site: int, task: BuildingTask) -> None:
-        rules: Any = {"whole": task.whole, "invariant": task.invariant, **self._scales}
+        rules: Any = {"whole": task.whole, "invariant": task.invariant, "strict": task.removes, **self._scales}
         self._scorers[site] = BuildScorer(task.target, self.grids[site], **rules)
         self.tasks[site] = task
         self.targets[site] = task.target
@@ -117,11 +122,13 @@ def _check_position(position: Sequence[float] | None) -> None:
     if position is None:
         return
     limit = MIDDLE + 0.5 + dynamics.MARGIN
-    if len(position) != 5:
-        raise ValueError(f"start_position={tuple(position)}: it is (x, y, z, pitch, yaw)")
-    x, y, z, pitch, _ = position
-    if max(abs(x), abs(z)) > limit or not 0 <= y <= dynamics.CEILING or abs(pitch) > 90:
+    try:
+        x, y, z, pitch, yaw = (float(value) for value in position)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"start_position={position!r}: it is (x, y, z, pitch, yaw), all numbers") from error
+    inside = abs(x) <= limit and abs(z) <= limit and 0 <= y <= dynamics.CEILING  # not so for NaN
+    if not inside or not abs(pitch) <= 90 or not math.isfinite(yaw):
         raise ValueError(
             f"start_position={tuple(position)}: x and z go from {-limit} to {limit}, y from 0 to {dynamics.CEILING}, "
-            "pitch from -90 to 90"
+            "pitch from -90 to 90, and yaw is finite"
         )

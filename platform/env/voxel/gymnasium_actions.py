@@ -25,6 +25,7 @@ from interplay.env.arrays import Float32Array, Float64Array
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.body import Way
 from interplay.env.voxel.commands import LENGTH, Command
+from interplay.env.voxel.space import COLORS
 
 ActionSpace = Literal["walking", "human-level", "discrete", "continuous", "flying"]
 Batch = Mapping[str, NDArray[Any]]  # a Dict action of N worlds
@@ -79,15 +80,20 @@ class GymnasiumActions:
         """
         if self.name == "walking":
             chosen = np.asarray(actions)
+            if chosen.dtype.kind not in "iu":
+                raise ValueError(f"the action is {actions!r}: it is a whole number from 0 to {len(self._table) - 1}")
             if (chosen < 0).any() or (chosen >= len(self._table)).any():
                 raise ValueError(f"the action is {chosen.tolist()}: it goes from 0 to {len(self._table) - 1}")
             commands: Float64Array = self._table[chosen].reshape(-1, LENGTH)
         else:
             commands = np.zeros((len(bodies), LENGTH))
+            if not isinstance(actions, Mapping):
+                raise ValueError(f"the action is {actions!r}; a Dict with {', '.join(self.space)} is expected")  # type: ignore[arg-type]
             if missing := set(self.space.keys()) - set(actions):  # type: ignore[attr-defined]
                 raise ValueError(f"the action lacks {sorted(missing)}; it has {sorted(actions)}")
             _FILL[self.name](commands, actions, bodies)
             _turn(commands, actions["camera"], CAMERA[self.name])
+            _check(commands)
         if self.select_and_place:
             selected = commands[:, _COLUMN["select"]] > 0
             commands[:, _COLUMN["use"]] = np.maximum(commands[:, _COLUMN["use"]], selected)
@@ -97,6 +103,17 @@ class GymnasiumActions:
 def _turn(commands: Float64Array, camera: NDArray[Any], most: float) -> None:
     turned = np.clip(np.asarray(camera, np.float64), -most, most)
     commands[:, _COLUMN["pitch"]], commands[:, _COLUMN["yaw"]] = turned[:, 0], turned[:, 1]
+
+
+def _check(commands: Float64Array) -> None:
+    """Raises ValueError for commands that would leave the world in no possible state."""
+    selected = commands[:, _COLUMN["select"]]
+    if not np.isin(selected, np.arange(len(COLORS) + 1)).all():
+        raise ValueError(
+            f"the action selects {selected.tolist()}: colors go from 1 to {len(COLORS)}, 0 keeps the one held"
+        )
+    if not np.isfinite(commands).all():
+        raise ValueError("the action holds a number that is not finite")
 
 
 def _hands(commands: Float64Array, actions: Batch) -> None:
@@ -115,9 +132,18 @@ def _human_level(commands: Float64Array, actions: Batch, bodies: Float32Array) -
 _SIGNS = np.array([0.0, -1.0, 1.0])
 
 
+def _signs(name: str, chosen: Any) -> Float64Array:
+    """-1, 0 or 1 of choices from Discrete(3)."""
+    bins = np.asarray(chosen)
+    if bins.dtype.kind not in "iu" or (bins < 0).any() or (bins > 2).any():
+        raise ValueError(f"the action's {name} is {chosen}: it is 0, 1 or 2")
+    signs: Float64Array = _SIGNS[bins]
+    return signs
+
+
 def _discrete(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
-    commands[:, _COLUMN["forward"]] = _SIGNS[np.asarray(actions["move"])]
-    commands[:, _COLUMN["strafe"]] = _SIGNS[np.asarray(actions["strafe"])]
+    commands[:, _COLUMN["forward"]] = _signs("move", actions["move"])
+    commands[:, _COLUMN["strafe"]] = _signs("strafe", actions["strafe"])
     commands[:, _COLUMN["jump"]] = actions["jump"]
     _hands(commands, actions)
 

@@ -32,8 +32,10 @@ from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.builder_sites import FIELD_OF_VIEW, BuilderSites
 from interplay.env.voxel.gymnasium_actions import ActionSpace, GymnasiumActions
 from interplay.env.voxel.picture import corner_view, eye_of, picture
+from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import COLORS, MIDDLE, SHAPE, STOCK
-from interplay.env.voxel.tasksets import BuildingTask, RandomTasks, TaskCollection, as_grid
+from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
+from interplay.env.voxel.tasksets import as_grid
 
 CHAT_LENGTH = 20_000  # characters; of longer chats the last ones are observed
 RENDER_SIZE = 240  # height of `render`, which shows the builder's view, the zone and the target
@@ -59,16 +61,17 @@ class SilentBuilderConfig:
     visual: bool = False  # without `agentPos` and `grid`
 
     def __post_init__(self) -> None:
-        if self.max_steps < 1:
-            raise ValueError(f"max_steps={self.max_steps} must be at least 1")
-        if len(self.resolution) != 2 or min(self.resolution) < 8:
+        if not isinstance(self.max_steps, int | np.integer) or self.max_steps < 1:
+            raise ValueError(f"max_steps={self.max_steps} must be a whole number, at least 1")
+        sizes = tuple(np.ravel(np.asarray(self.resolution)).tolist())
+        if len(sizes) != 2 or not all(isinstance(size, int) and size >= 8 for size in sizes):
             raise ValueError(f"resolution={self.resolution}: (height, width), each at least 8")
+        for name in ("right_scale", "wrong_scale"):
+            if not isinstance(getattr(self, name), int | float | np.number):
+                raise ValueError(f"{name}={getattr(self, name)!r} is no number")
         if self.visual and not self.render:
             raise ValueError("render=False leaves nothing to see in the visual environment; use SilentBuilder-v0")
-        if not isinstance(self.tasks, TaskCollection):
-            raise ValueError(
-                f"tasks={self.tasks!r} is no task set; use RandomTasks, CustomTasks or another TaskCollection"
-            )
+        _check_tasks(self.tasks)
 
 
 def observation_space(config: SilentBuilderConfig) -> spaces.Dict:
@@ -112,19 +115,25 @@ class _Builders:
 
     def update_taskset(self, tasks: TaskCollection) -> None:
         """Samples from another task set from the next reset on."""
+        _check_tasks(tasks)
         self.tasks, self._chosen = tasks, None
 
     def set_task(self, task: BuildingTask | str) -> None:
         """Sets one task, or the task of an id of the task set, from the next reset on.
 
         Raises:
-            ValueError: an unknown id.
+            ValueError: an unknown id, an id of a task set without end, or something that is no task.
         """
         if isinstance(task, str):
-            listed = dict(self.tasks)
+            try:
+                listed = dict(self.tasks)
+            except TypeError as error:
+                raise ValueError(f"no task has the id {task!r}: {error}") from error
             if task not in listed:
                 raise ValueError(f"the task set has no task {task!r}; it has {', '.join(list(listed)[:20])}")
             task = listed[task]
+        if not isinstance(task, BuildingTask):
+            raise ValueError(f"{task!r} is no task; give a BuildingTask, or the id of one of the task set")
         self._chosen = task
 
     def begin(self, site: int, rng: np.random.Generator) -> None:
@@ -319,6 +328,11 @@ class SilentBuilderVector(VectorEnv[Observation, Any, Any]):
 
     def _info(self) -> dict[str, Any]:
         return {"target_grid": self._builders.sites.targets.copy(), "_target_grid": np.ones(self.num_envs, np.bool_)}
+
+
+def _check_tasks(tasks: object) -> None:
+    if not isinstance(tasks, TaskCollection):
+        raise ValueError(f"tasks={tasks!r} is no task set; use RandomTasks, CustomTasks or another TaskCollection")
 
 
 def _batch_of_one(action: Any) -> Any:

@@ -34,7 +34,7 @@ def _vote(grid: Any, first: Any, target_x: Any, target_z: Any, bounds: Any) -> A
         for x in range(grid.shape[1]):
             for z in range(grid.shape[2]):
                 block = grid[y, x, z]
-                if block == 0:
+                if block == 0 or block < -6 or block > 6:
                     continue
                 key = y * _IDS + block + 6
                 for row in range(first[key], first[key + 1]):
@@ -69,10 +69,12 @@ class Matcher:
         invariant: compare in all poses; False for the target in its own place only.
 
     Raises:
-        ValueError: an empty target.
+        ValueError: an empty target, another shape, or ids outside -6 to 6.
     """
 
     def __init__(self, target: Grid, whole: Grid | None = None, invariant: bool = True) -> None:
+        for name, grid in (("target", target), ("whole", target if whole is None else whole)):
+            check_grid(np.abs(grid), f"the {name}")
         self.target = target
         self.size = int(np.count_nonzero(target))
         if not self.size:
@@ -88,6 +90,8 @@ class Matcher:
 
     def best(self, grid: Grid) -> Match:
         """The pose with the most cells in common; of equal ones that of the lowest rotation, dx, dz."""
+        if grid.shape != SHAPE or grid.dtype.kind != "i":
+            raise ValueError(f"the grid is {grid.dtype} {grid.shape}; it is int8 {SHAPE}")
         return Match(*(int(number) for number in _vote(grid, self._first, self._x, self._z, self._bounds)))
 
     def poses(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import MIDDLE, Grid, color_id, empty_grid
-from interplay.env.voxel.tasksets import TaskCollection
+from interplay.env.voxel.task_collections import TaskCollection
 
 APART = 2  # least distance of two blocks, the larger of both horizontal ones
 WIDTH, DEPTH = (2, 8), (2, 6)  # x and z of the cells where blocks may be, ends included

@@ -15,7 +15,7 @@ from interplay.env.voxel import body as bodies
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.building import BuildState
 from interplay.env.voxel.config import VoxelConfig
-from interplay.env.voxel.space import SHAPE, Grid
+from interplay.env.voxel.space import SHAPE, Grid, check_grid
 
 VERSION = 1
 MAGIC_BYTES = b"voxel"
@@ -74,9 +74,10 @@ def from_bytes(state: bytes, config: VoxelConfig) -> SavedSite:
     count = 3 if head["target"] else 2
     width = 4 * bodies.LENGTH
     if len(arrays) != width + count * CELLS:
-        raise ValueError(f"this saved voxel world is cut short: {len(arrays)} bytes of {width + count * CELLS}")
+        fault = "cut short" if len(arrays) < width + count * CELLS else "too long"
+        raise ValueError(f"this saved voxel world is {fault}: {len(arrays)} bytes of {width + count * CELLS}")
     body = BuilderBody(np.frombuffer(arrays[:width], "<f4").astype(np.float32))
-    grids = np.frombuffer(arrays[width:], np.int8).reshape(count, *SHAPE).copy()
+    grids = [check_grid(grid, "a saved grid") for grid in np.frombuffer(arrays[width:], np.int8).reshape(-1, *SHAPE)]
     target = grids[2] if head["target"] else None
     return SavedSite(head["seed"], head["frame"], dict(head["said"]), BuildState(grids[0], body), grids[1], target)
 
@@ -88,8 +89,12 @@ def _head(line: bytes, state: bytes, config: VoxelConfig) -> Mapping[str, Any]:
         head: Mapping[str, Any] = json.loads(line[len(MAGIC_BYTES) :])
     except ValueError as error:
         raise ValueError("this saved voxel world is damaged: its first line is no JSON") from error
+    if not isinstance(head, dict):
+        raise ValueError("this saved voxel world is damaged: its first line is no JSON object")
     if head.get("version") != VERSION:
         raise ValueError(f"this voxel world reads saved states of version {VERSION}, got {head.get('version')!r}")
+    if missing := [name for name in ("config", "seed", "frame", "said", "target") if name not in head]:
+        raise ValueError(f"this saved voxel world is damaged: its first line lacks {', '.join(missing)}")
     if head["config"] != config.shape_hash():
         raise ValueError(
             f"the state was saved under other settings (hash {head['config']}, here {config.shape_hash()}): "

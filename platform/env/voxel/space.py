@@ -112,13 +112,18 @@ def to_dense(blocks: Iterable[Sequence[int]]) -> Grid:
     """Grid of blocks (x, y, z, id); x and z from -5 to 5, y from 0 to 8. The inverse of `to_sparse`.
 
     Raises:
-        ValueError: a block outside the zone, an unknown id, or two blocks in one cell.
+        ValueError: a block outside the zone, an unknown id, two blocks in one cell, or numbers that are not whole.
     """
     grid = empty_grid()
     for number, block in enumerate(blocks):
         if len(block) != 4:
             raise ValueError(f"block {number} is {tuple(block)}; a block is (x, y, z, id)")
-        x, y, z, color = (int(value) for value in block)
+        try:
+            x, y, z, color = found = [int(value) for value in block]
+        except (TypeError, ValueError, OverflowError):
+            found = []
+        if found != list(block):
+            raise ValueError(f"block {number} is {tuple(block)}; x, y, z and id are whole numbers")
         cell = (y, x + MIDDLE, z + MIDDLE)
         if not in_zone(cell):
             raise ValueError(

@@ -31,7 +31,8 @@ from interplay.env.voxel.site_state import (
     write_poses,
 )
 from interplay.env.voxel.space import color_id
-from interplay.env.voxel.tasksets import TaskCollection, load_targets
+from interplay.env.voxel.task_collections import TaskCollection
+from interplay.env.voxel.tasksets import load_targets
 from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
 
 SETTER, SOLVER = ROLES = ("setter", "solver")

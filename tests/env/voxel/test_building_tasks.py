@@ -8,18 +8,43 @@ import numpy as np
 import pytest
 from env.voxel.building_site import Site, scene
 
+from interplay.env import registry
 from interplay.env.task import InfeasibleTask
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.controls import Control
 from interplay.env.voxel.space import color_name
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS
+from interplay.env.world import Start
 
 
 def drawn(site: Site, kind: str, rng: np.random.Generator) -> Build:
     task = site.tasks().sample(kind, rng)
     assert isinstance(task, Build)
     return task
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("control", ["discrete", "fly", "human"])
+@pytest.mark.parametrize("kind", [*INSTRUCTIONS, *QUESTIONS, "unclear"])
+def test_the_expert_does_every_kind_in_95_percent_of_50_scenes(kind: str, control: Control) -> None:
+    world, done = registry.make("voxel", control=control, image=(8, 8)), []
+    for seed in range(80):
+        world.reset(Start(seed=seed), observers=())
+        try:
+            task = world.tasks().sample(kind, np.random.default_rng(seed))
+        except InfeasibleTask:
+            continue
+        expert, said, succeeded = task.expert(world), list[str](), False
+        for _ in range(120):
+            action = expert.act(world)
+            said += [action.utterance] if action.utterance else []
+            world.step({"solver": action}, observers=())
+            if succeeded := task.success(world.facts(), said):
+                break
+        done.append(succeeded)
+    assert len(done) >= 50
+    assert np.mean(done[:50]) >= 0.95
 
 
 @pytest.mark.parametrize("control", ["discrete", "fly", "human"])

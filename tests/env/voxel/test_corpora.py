@@ -51,6 +51,16 @@ def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(tmp_path
     assert corpus.left_out[reason] == 1
 
 
+def test_a_damaged_session_is_left_out(tmp_path: Path) -> None:
+    folder = mdc_copy(tmp_path)
+    (file,) = (path for path in folder.rglob("postprocessed-observations.json") if len(path.read_text()) > 100)
+    for text in ("[]", '{"WorldStates": [{"ChatHistory": [5], "BuilderPosition": null}]}'):
+        file.write_text(text)
+        corpus = read_minecraft_dialogues(folder)
+        assert not corpus.sessions
+        assert any(str(file) in reason for reason in corpus.left_out)
+
+
 def test_a_run_of_changes_is_a_task(tmp_path: Path) -> None:
     first, second = read_minecraft_dialogues(mdc_copy(tmp_path)).sessions[0].tasks()
     assert first["instruction"] == "<Architect> a red block"
@@ -106,7 +116,11 @@ def test_malformed_files_of_a_whole_corpus_are_refused(tmp_path: Path) -> None:
         read_minecraft_dialogues(folder)
     folder = iglu_copy(tmp_path / "iglu")
     table = folder / "datasets" / "singleturn" / "clarifying_questions_train.csv"
-    for text, fault in (("GameId\n1\n", "lacks the columns"), (table.read_text() + 'CQ-game-9,"\n', "malformed")):
+    for text, fault in (
+        ("", "lacks"),
+        ("GameId\n1\n", "lacks the columns"),
+        (table.read_text() + 'CQ-game-9,"\n', "malformed"),
+    ):
         table.write_text(text)
         with pytest.raises(ValueError, match=fault):
             read_iglu(folder)

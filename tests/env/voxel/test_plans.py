@@ -140,7 +140,10 @@ def test_steps_lead_the_expert_to_the_target(name: str) -> None:
     assert (site.grid != 0).sum() == (OWN[name] != 0).sum()
 
 
-@pytest.mark.parametrize("name", ["stairs", "gate", "letter_h"])
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("stairs", "gate", "letter_h") else pytest.param(name, marks=pytest.mark.slow) for name in OWN],
+)
 def test_the_expert_builds_a_whole_target(name: str) -> None:
     site = empty_site(OWN[name], "fly")
     task = site.tasks().sample("build", np.random.default_rng(0))

@@ -13,9 +13,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv, VectorEnv
 
-from interplay.env.voxel.gymnasium_actions import WALKING, GymnasiumActions
+from interplay.env.voxel.gymnasium_actions import WALKING, ActionSpace, GymnasiumActions
 from interplay.env.voxel.gymnasium_env import SilentBuilder, SilentBuilderVector
+from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import to_dense, to_sparse
+from interplay.env.voxel.tasksets import Subtasks
 from tests.env.voxel.tiny_task_sets import TinyTasks, tiny_task
 
 IDS = ("SilentBuilder", "SilentBuilderVisual")
@@ -160,6 +162,16 @@ def test_the_next_turn_follows_once_a_turn_is_done() -> None:
     assert (reward, terminated) == (2, True)
 
 
+def test_a_turn_that_only_removes_blocks_pays_for_each_and_ends() -> None:
+    row = [(0, 0, 2, 1), (3, 0, 0, 1)]
+    turns = Subtasks(["<Architect> two", "<Architect> take one away"], [row, row[1:]])
+    env: Any = made(tasks=turns, start_position=(0, 0, 3, 60, 180)).unwrapped
+    env.set_task("1")
+    assert np.count_nonzero(env.reset()[0]["grid"]) == 2
+    _, reward, terminated, _, _ = env.step(BREAK)
+    assert (reward, terminated) == (1, True)
+
+
 def test_chats_fit_their_space() -> None:
     env: Any = made().unwrapped
     env.set_task(tiny_task(to_dense([(0, 0, 0, 1)]), "blöck " + "x" * 30_000 + "é"))
@@ -173,6 +185,12 @@ def test_chats_fit_their_space() -> None:
     [
         ({"action_space": "jumping"}, "is unknown"),
         ({"max_steps": 0}, "at least 1"),
+        ({"max_steps": "5"}, "whole number"),
+        ({"resolution": 64}, "each at least 8"),
+        ({"right_scale": "2"}, "no number"),
+        ({"start_position": 5}, "pitch, yaw"),
+        ({"start_position": (float("nan"), 0, 0, 0, 0)}, "from -7.5 to 7.5"),
+        ({"start_position": (0, 0, 0, 0, float("inf"))}, "yaw is finite"),
         ({"resolution": (4, 64)}, "each at least 8"),
         ({"start_position": (0, 0, 0)}, "pitch, yaw"),
         ({"start_position": (8, 0, 0, 0, 0)}, "from -7.5 to 7.5"),
@@ -185,6 +203,38 @@ def test_chats_fit_their_space() -> None:
 def test_wrong_arguments_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SilentBuilder(**{"tasks": TinyTasks(), **settings})
+
+
+def test_tasks_that_are_none_are_refused() -> None:
+    env: Any = SilentBuilder(tasks=RandomTasks(), resolution=(8, 8))
+    for call, fault in (
+        (lambda: env.set_task(5), "is no task"),
+        (lambda: env.set_task("C8"), "without end"),
+        (lambda: env.update_taskset("own"), "is no task set"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("action_space", "changed", "fault"),
+    [
+        ("human-level", {"hotbar": 9}, "colors go from 1 to 6"),
+        ("human-level", {"camera": np.array([np.nan, 0.0])}, "not finite"),
+        ("flying", {"inventory": 42, "placement": 1}, "colors go from 1 to 6"),
+        ("discrete", {"move": 7}, r"move is \[7\]"),
+        ("discrete", {"strafe": -1}, r"strafe is \[-1\]"),
+        ("discrete", 3, "a Dict"),
+        ("walking", 1.5, "whole number"),
+        ("walking", None, "whole number"),
+    ],
+)
+def test_actions_without_a_meaning_are_refused(action_space: ActionSpace, changed: Any, fault: str) -> None:
+    env: Any = SilentBuilder(tasks=TinyTasks(), resolution=(8, 8), action_space=action_space)
+    env.reset(seed=0)
+    action = env.action_space.sample() | changed if isinstance(changed, dict) else changed
+    with pytest.raises(ValueError, match=fault):
+        env.step(action)
 
 
 def test_walking_actions() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_structure
+from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import SHAPE
 from interplay.env.voxel.structures import draw, own_structures
-from interplay.env.voxel.tasksets import CorpusTasks, CustomTasks, RandomTasks, Subtasks, TaskSet, as_grid, load_targets
+from interplay.env.voxel.tasksets import CorpusTasks, CustomTasks, Subtasks, TaskSet, as_grid, load_targets
 
 RED_ROW = [(0, 0, 0, 6), (1, 0, 0, 6)]
 
@@ -35,8 +37,16 @@ def test_a_higher_level_of_random_tasks_is_supported_unless_it_may_float() -> No
     tasks = RandomTasks(max_blocks=4, height_levels=3)
     for seed in range(20):
         target = tasks.sample(np.random.default_rng(seed)).target
-        assert target[2].any()
-        assert not ((target[1:] != 0) & (target[:-1] == 0)).any()
+        assert (target != 0).sum((1, 2))[:4].tolist() == [4, 4, 4, 0]
+        filled = target != 0
+        for level in (1, 2):
+            hung = filled[level - 1] & filled[level]
+            assert hung.any()
+            for _ in range(3):  # each of the others is next to one that is supported
+                aside = np.pad(hung, 1)
+                aside = aside[2:, 1:-1] | aside[:-2, 1:-1] | aside[1:-1, 2:] | aside[1:-1, :-2]
+                hung |= filled[level] & aside
+            assert (hung == filled[level]).all()
     floating = RandomTasks(max_blocks=4, height_levels=3, allow_float=True)
     targets = [floating.sample(np.random.default_rng(seed)).target for seed in range(20)]
     assert all((target != 0).sum() == 12 for target in targets)
@@ -59,6 +69,8 @@ def test_the_generator_decides_a_random_task() -> None:
         {"max_dist": -1},
         {"max_blocks": 4, "height_levels": 9},
         {"max_cache": -1},
+        {"max_blocks": 2.5},
+        {"max_dist": "2"},
     ],
 )
 def test_settings_that_no_structure_satisfies_are_refused(settings: dict[str, int]) -> None:
@@ -74,9 +86,39 @@ def test_a_cache_is_dumped_and_loaded_without_pickle(tmp_path: Path) -> None:
     again = RandomTasks.load(tmp_path / "tasks.npz")
     assert again.settings == tasks.settings
     assert {again.sample(np.random.default_rng(seed)).target.tobytes() for seed in range(30)} == drawn
-    (tmp_path / "pickled.npz").write_bytes(b"no npz")
-    with pytest.raises(ValueError, match="no file of tasks"):
-        RandomTasks.load(tmp_path / "pickled.npz")
+    tasks.dump(tmp_path / "short")
+    assert len(dict(RandomTasks.load(tmp_path / "short"))) == 4, "the name is that which was given"
+
+
+def test_a_cached_task_does_not_depend_on_what_was_drawn_before() -> None:
+    tasks = RandomTasks(max_cache=3)
+    first = tasks.sample(np.random.default_rng(1)).target
+    assert np.array_equal(tasks.sample(np.random.default_rng(1)).target, first)
+    assert np.array_equal(RandomTasks(max_cache=3).sample(np.random.default_rng(1)).target, first)
+    assert [name for name, _ in tasks] == ["0", "1", "2"]
+    with pytest.raises(TypeError, match="without end"):
+        iter(RandomTasks())
+
+
+def test_damaged_files_of_random_tasks_are_refused(tmp_path: Path) -> None:
+    file, targets = tmp_path / "tasks.npz", np.zeros((0, *SHAPE), np.int8)
+
+    def written(settings: str, version: int) -> Path:
+        np.savez(file, version=np.array(version), settings=np.array(settings), targets=targets)
+        return file
+
+    for settings, version, fault in (
+        ("{}", 9, "version 9"),
+        ('{"blocks": 3}', 1, "blocks"),
+        ("{", 1, "no file of RandomTasks"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            RandomTasks.load(written(settings, version))
+    file.write_bytes(b"no npz")
+    np.save(tmp_path / "array.npy", targets)
+    for path in (file, tmp_path / "array.npy"):
+        with pytest.raises(ValueError, match="no file of tasks"):
+            RandomTasks.load(path)
 
 
 def test_a_custom_task_takes_dense_and_sparse_grids() -> None:
@@ -86,6 +128,12 @@ def test_a_custom_task_takes_dense_and_sparse_grids() -> None:
         assert np.array_equal(task.target, dense)
         assert task.chat == "<Architect> a red row"
         assert not task.start.any()
+
+
+@pytest.mark.parametrize("task", ["red", ("red",), (5, RED_ROW), ("", [(0, 0, 0, 1), (0, 1)])])
+def test_a_custom_task_that_is_none_is_refused(task: Any) -> None:
+    with pytest.raises(ValueError, match="task 1"):
+        CustomTasks([("", RED_ROW), task])
 
 
 @pytest.mark.parametrize("grid", [[(6, 0, 0, 1)], [(0, 0, 0, 7)], [(0, 0, 0)], np.zeros((9, 11)), np.full(SHAPE, 7)])
@@ -187,6 +235,15 @@ def test_a_turn_of_a_dialogue_starts_where_the_one_before_ended() -> None:
     assert all(task.following is None for _, task in Subtasks(["a", "b", "c"], grids, progressive=False))
     with pytest.raises(ValueError, match="one grid a turn"):
         Subtasks(["a"], grids)
+
+
+def test_turns_without_anything_to_build_are_not_sampled() -> None:
+    turns = Subtasks(["a", "why?", "b", "c"], [RED_ROW, RED_ROW, RED_ROW[:1], []])
+    sampled = {turns.sample(np.random.default_rng(seed)).chat.splitlines()[-1] for seed in range(20)}
+    assert sampled == {"a", "b"}
+    assert [task.removes for _, task in turns] == [False, False, True, True]
+    with pytest.raises(ValueError, match="nothing to build"):
+        Subtasks(["a"], [[]])
 
 
 def test_imported_tasks_come_back(tmp_path: Path) -> None:

@@ -137,6 +137,16 @@ def test_targets_with_nothing_to_do_are_refused(strict: bool) -> None:
         evaluate(empty_grid(), target)
 
 
+def test_grids_that_are_none_are_refused() -> None:
+    block = to_dense([(0, 0, 0, 1)])
+    for target, whole in ((np.ones((3, 3, 3), np.int8), None), (block * 9, None), (block, block[:2])):
+        with pytest.raises(ValueError, match=r"shape|ids"):
+            Matcher(target, whole)
+    for built in (block[:2], block.astype(float)):
+        with pytest.raises(ValueError, match="the grid is"):
+            Matcher(block).best(built)
+
+
 def test_changes() -> None:
     start, grid = to_dense([(0, 0, 0, 1), (1, 0, 0, 2), (2, 0, 0, 3)]), to_dense([(0, 0, 0, 1), (1, 0, 0, 5)])
     assert changes(grid, start)[0, 5:8, 5].tolist() == [0, 5, -3]

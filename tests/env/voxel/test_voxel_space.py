@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -32,10 +34,13 @@ def test_axes_of_a_block() -> None:
         ([(0, -1, 0, 1)], "outside the zone"),
         ([(0, 0, 0, 7)], "7 is no id"),
         ([(0, 0, 0, 1), (0, 0, 0, 2)], "two blocks"),
+        ([(0.5, 0, 0, 1)], "whole numbers"),
+        ([(0, 0, 0, None)], "whole numbers"),
+        ([("0", 0, 0, 1)], "whole numbers"),
         ([(0, 0, 0)], r"\(x, y, z, id\)"),
     ],
 )
-def test_wrong_blocks_are_refused(blocks: list[tuple[int, ...]], message: str) -> None:
+def test_wrong_blocks_are_refused(blocks: list[tuple[Any, ...]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         space.to_dense(blocks)
 

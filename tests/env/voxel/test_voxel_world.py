@@ -12,7 +12,7 @@ from interplay.env.voxel.commands import Command
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.picture import corner_view
 from interplay.env.voxel.space import to_dense, to_sparse
-from interplay.env.voxel.tasksets import BuildingTask, TaskCollection
+from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start, World
 from interplay.video.pictures import side_views
@@ -163,6 +163,15 @@ def test_a_state_of_other_settings_is_refused() -> None:
     tiny_world(control="human", image=(72, 96), compass=False).reset(Start(state=state))
     with pytest.raises(ValueError, match="cut short"):
         tiny_world(control="human").reset(Start(state=state[:-1]))
+    arrays = state.partition(b"\n")[2]
+    for damaged, fault in (
+        (state + b"x", "too long"),
+        (state[:-1] + b"\x07", "a saved grid holds ids"),
+        (b"voxel[1]\n" + arrays, "no JSON object"),
+        (b'voxel{"version": 1}\n' + arrays, "lacks config"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            tiny_world(control="human").reset(Start(state=damaged))
     with pytest.raises(ValueError, match="version"):
         tiny_world(control="human").reset(Start(state=state.replace(b'"version": 1', b'"version": 9')))
 

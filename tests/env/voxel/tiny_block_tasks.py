@@ -11,7 +11,7 @@ import numpy as np
 from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import color_id, color_name
-from interplay.env.voxel.tasksets import TaskCollection
+from interplay.env.voxel.task_collections import TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, World
 

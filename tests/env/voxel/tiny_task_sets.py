@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.voxel.space import Grid, empty_grid, to_dense
-from interplay.env.voxel.tasksets import BuildingTask, TaskCollection
+from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
 
 
 def tiny_task(target: Grid, chat: str = "<Architect> build it", **fields: Any) -> BuildingTask:

@@ -118,10 +118,10 @@ def _rows(file: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     try:
         with file.open(newline="") as opened:
             reader = csv.DictReader(opened, strict=True)
-            rows = list(reader)
+            rows, columns = list(reader), reader.fieldnames or ()
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is malformed: {error}") from error
-    if missing := [name for name in needed if name not in (reader.fieldnames or ())]:
+    if missing := [name for name in needed if name not in columns]:
         raise ValueError(f"{file} lacks the columns {', '.join(missing)}")
     if short := [number for number, row in enumerate(rows, 2) if any(row[name] is None for name in needed)]:
         raise ValueError(f"{file}: line {short[0]} has too few columns")

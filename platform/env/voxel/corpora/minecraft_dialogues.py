@@ -56,7 +56,7 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
         try:
             states = json.loads(file.read_text())["WorldStates"]
             events, grid = _events(states, corpus.left_out)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             corpus.left_out[f"damaged sessions ({file}: {error!r})"] += 1
             continue
         source = f"mdc/{file.parent.name}"
