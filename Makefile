@@ -10,8 +10,11 @@ STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d'
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
+# Newer than the sources of the voxel world, which numba then has in its cache.
+VOXEL := platform/env/voxel/__pycache__/.compiled
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo studio-demo test test-slow renderer lint types docs bench typing clean
+.PHONY: help setup demo studio-demo test test-slow compiled renderer lint types docs bench typing clean
 
 help: ## what can be typed here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -42,14 +45,24 @@ studio-demo: setup renderer ## people's pages on a small run, with synthetic peo
 		studio.live.seconds=120 crowd.players=3 crowd.raters=2 crowd.seconds=36000 tracking.wandb=disabled
 
 # Three processes for two cores: one of them mostly waits for Ray.
-test: setup renderer ## the tests, on both cores (minutes); leaves out those marked slow
+test: setup compiled ## the tests, on both cores (minutes); leaves out those marked slow
 	$(PYTEST) -n 3 -m "not slow"
 	@echo "test: passed; the end-to-end tests marked slow were left out, run them with: make test-slow"
 
-test-slow: setup renderer ## the end-to-end tests that make test leaves out: kills, lost nodes, sweeps, benchmarks
+test-slow: setup compiled ## the end-to-end tests that make test leaves out: kills, lost nodes, sweeps, benchmarks
 	$(PYTEST) -n 2 -m slow
 
-# Compiled once before the test processes start; each of them would compile it on its own.
+# What numba compiles, once before the test processes start: each of them would compile it on its own.
+compiled: setup
+	@$(MAKE) --no-print-directory -j 2 renderer $(VOXEL)
+
+# A few tests call all compiled functions of the voxel world.
+$(VOXEL): platform/env/voxel/dynamics.py platform/env/voxel/picture.py platform/env/voxel/matching.py | $(STAMP)
+	@echo "test: compiling the voxel world (half a minute the first time, nothing after that)"
+	@$(PYTEST) -k "tower or raises or redrawn or checker" \
+		tests/env/voxel/test_building_tasks.py tests/env/voxel/test_conformance_voxel.py tests/env/voxel/test_silent_builder.py
+	@touch $@
+
 renderer: setup
 	@$(ONE_THREAD) $(BIN)/python -c "from interplay.env.playhouse.render.scene import warm_up; warm_up(lambda text: print('test:', text))"
 

@@ -79,12 +79,15 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Starts with the tests that wait for Ray. Leaves out those that need a browser where there is no Chromium."""
+    """Starts with the units of many files, which take longest. Leaves out the tests that need a browser where there is
+    no Chromium."""
+    from worker_units import SHARED, unit_of
+
     if not shutil.which("chromium"):
         without = [item for item in items if item.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=without)
         items[:] = [item for item in items if item not in without]
-    items.sort(key=lambda item: "ray_cluster" not in getattr(item, "fixturenames", ()))
+    items.sort(key=lambda item: unit_of(item.nodeid) not in SHARED)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,11 +19,16 @@ def test_uses_it(built, number): pass
 """
 
 
-def test_the_tests_of_a_file_and_those_with_ray_are_units() -> None:
+def test_the_tests_of_a_file_and_those_with_ray_or_a_browser_are_units() -> None:
     assert unit_of("tests/agent/test_packed.py::test_x[1::2]") == "tests/agent/test_packed.py"
     with_ray = {"test_ray_runs", "test_ray_workers", "test_ray_ranks", "test_inference_service", "test_supervision"}
     assert {unit_of(f"tests/runtime/{name}.py::test_y") for name in with_ray} == {"ray"}
     assert unit_of("tests/runtime/test_batching.py::test_y") != "ray"
+    assert (
+        unit_of("tests/studio/test_pages.py::test_y")
+        == unit_of("tests/studio/test_live_browser.py::test_z")
+        == "browser"
+    )
 
 
 @pytest.mark.slow

@@ -5,15 +5,23 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+# By unit: a folder of tests, and the words by which a file in it uses what is started once a session.
+SHARED = {"ray": ("runtime", "ray_cluster"), "browser": ("studio", "mark.browser")}
+
 
 def unit_of(nodeid: str) -> str:
-    """The unit of a test: its file, whose fixtures are then built once; for all files with the Ray cluster the same."""
+    """The unit of a test: its file, whose fixtures are then built once. All files with the Ray cluster are one unit, as
+    are all with a browser."""
     file = nodeid.partition("::")[0]
-    return "ray" if file in _files_with_ray() else file
+    return _shared().get(file, file)
 
 
 @cache
-def _files_with_ray() -> frozenset[str]:
+def _shared() -> dict[str, str]:
     root = Path(__file__).parent
-    found = (path for path in root.glob("runtime/test_*.py") if "ray_cluster" in path.read_text())
-    return frozenset(path.relative_to(root.parent).as_posix() for path in found)
+    return {
+        path.relative_to(root.parent).as_posix(): unit
+        for unit, (folder, words) in SHARED.items()
+        for path in root.glob(f"{folder}/test_*.py")
+        if words in path.read_text()
+    }

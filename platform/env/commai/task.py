@@ -46,6 +46,7 @@ from interplay.env.commai.observer import Observable
 from interplay.env.commai.state import State
 from interplay.env.commai.task_events import (
     Ended,
+    Event,
     Init,
     MessageReceived,
     OutputMessageUpdated,
@@ -98,6 +99,7 @@ class ScriptSet:
 
     event_rank = 1  # handlers of worlds (0) come before those of tasks (1)
     default_priority = 1  # of messages
+    first_events: tuple[type[Event], type[Event]]  # before its start, and at its start
 
     def __init__(self) -> None:
         self._env: Any = None
@@ -174,17 +176,19 @@ class ScriptSet:
         handled: bool = self._env.raise_event(event)
         return handled
 
-    def _renew(self, env: Any) -> None:
-        """Prepares another run."""
+    def start(self, env: Any) -> None:
+        """Starts in an environment, with a new state."""
+        before, at_start = self.first_events
         self._env = env
-        self._started = False
-        self._ended = False
-        self._reports = False
+        self._started = self._ended = self._reports = False
         self.state = State(self._state_changed)
+        if any(trigger.type is before for trigger in self.get_triggers()):
+            self.raise_event(before())
+        self._started = self._reports = True
+        self.raise_event(at_start())
 
-    def _raise_if_handled(self, event: Any) -> None:
-        if any(trigger.type is type(event) for trigger in self.get_triggers()):
-            self.raise_event(event)
+    def __str__(self) -> str:
+        return self.get_name()
 
     def _state_changed(self) -> None:
         if self._reports:
@@ -198,6 +202,8 @@ class ScriptSet:
 class Task(ScriptSet):
     """A task that ends with a reward, or after `max_time` tokens when the teacher has finished its message."""
 
+    first_events = (Init, Start)
+
     def __init__(self, max_time: int, world: World | None = None) -> None:
         super().__init__()
         self._max_time = max_time
@@ -206,13 +212,6 @@ class Task(ScriptSet):
     def get_world(self) -> World | None:
         """The world that the task takes place in."""
         return self._world
-
-    def start(self, env: Any) -> None:
-        """Starts the task in an environment, with a new state."""
-        self._renew(env)
-        self._raise_if_handled(Init())
-        self._started = self._reports = True
-        self.raise_event(Start())
 
     def end(self) -> None:
         """Ends the task; `Ended` is the last event that it handles."""
@@ -235,9 +234,6 @@ class Task(ScriptSet):
         """Whether the task still handles this event."""
         return not self._ended or type(event) is Ended
 
-    def __str__(self) -> str:
-        return self.get_name()
-
     def _state_event(self) -> StateChanged:
         return StateChanged(self.state) if self._world is None else StateChanged(self._world.state, self.state)
 
@@ -247,13 +243,7 @@ class World(ScriptSet):
 
     event_rank = 0
     default_priority = 0
-
-    def start(self, env: Any) -> None:
-        """Starts the world in an environment, with a new state."""
-        self._renew(env)
-        self._raise_if_handled(WorldInit())
-        self._started = self._reports = True
-        self.raise_event(WorldStart())
+    first_events = (WorldInit, WorldStart)
 
     def end(self) -> None:
         """Ends the world when a task of another world begins."""
@@ -261,9 +251,6 @@ class World(ScriptSet):
             self._ended = True
             self._reports = False
             self.ended_updated(self)
-
-    def __str__(self) -> str:
-        return self.get_name()
 
     def _state_event(self) -> StateChanged:
         task = getattr(self._env, "_current_task", None)

@@ -25,7 +25,6 @@ MIDDLE = SIZE // 2  # index of the cell around the middle of the zone
 AIR = 0
 COLORS = ("blue", "yellow", "green", "orange", "purple", "red")  # ids 1 to 6
 STOCK = 20  # blocks of each color, standing or in the inventory
-GROUND = -1  # y of a cell of the ground
 NEIGHBORS: tuple[Cell, ...] = ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))
 
 

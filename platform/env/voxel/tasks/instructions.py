@@ -260,4 +260,3 @@ QUESTIONS: Mapping[str, Callable[[BuildScene, np.random.Generator], BlockQuestio
     "exist": _exist_question,
 }
 KINDS = (*INSTRUCTIONS, *QUESTIONS)
-PLANNED_KINDS = ("step", "build")
