@@ -81,7 +81,7 @@ def wait_for_pictures(page: Page, shown: int) -> None:
 
 
 def take_over(page: Page, origin: str) -> None:
-    """The co-pilot, that steers and then says why."""
+    """The co-pilot while it steers."""
     enter(page, origin, "help")
     page.get_by_test_id("view").focus()
     page.keyboard.press("t")
@@ -90,8 +90,6 @@ def take_over(page: Page, origin: str) -> None:
     page.screenshot(path=ROOT / "docs" / "studio-copilot.png", full_page=True)
     page.keyboard.up("KeyW")
     page.keyboard.press("t")
-    page.get_by_test_id("why-stuck").wait_for()
-    page.screenshot(path=ROOT / "docs" / "studio-why.png", full_page=True)
     page.get_by_test_id("finish").click()
     page.get_by_test_id("saved").wait_for()
 
@@ -102,7 +100,7 @@ def judge(page: Page, origin: str) -> None:
     page.keyboard.press("Enter")
     page.keyboard.type("go to the ball")
     page.keyboard.press("Enter")
-    page.get_by_text("go to the ball").first.wait_for()
+    page.locator("#dialogue li", has_text="go to the ball").wait_for()
     wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
     page.get_by_test_id("finish").click()
     page.get_by_text("Was your last request done?").wait_for()

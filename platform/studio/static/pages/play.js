@@ -76,6 +76,7 @@ async function lobby() {
   byId('ready').onclick = byId('practiceReady').onclick = press;
   byId('stop').onclick = () => post('/api/live/quit');
   byId('practice').hidden = !live.practice;
+  byId('rolesText').hidden = live.seats.length === 1;
   /** @type {{ close: () => void } | null} */ let room = null;
   byId('practice').onclick = async () => {
     const { session, seat } = await post('/api/live/practice', { study });
@@ -88,9 +89,10 @@ async function lobby() {
       room?.close();
       return play(state.session, state.seat);
     }
-    const text = state.text ?? word(`play.lobby_${state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
+    const alone = live.seats.length === 1 && state.state === 'matched'; // nobody to wait for
+    const text = state.text ?? word(`play.lobby_${alone ? 'alone' : state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
     byId('lobbyText').textContent = byId('practiceText').textContent = text;
-    document.title = word(state.state === 'matched' ? 'play.title_matched' : 'play.title');
+    document.title = word(state.state === 'matched' && !alone ? 'play.title_matched' : 'play.title');
     if (state.state === 'no_partner' || state.state === 'no_agent') {
       room?.close();
       stage('over');
