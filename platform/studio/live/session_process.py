@@ -51,6 +51,7 @@ class SessionHost:
         self._viewed: dict[str, float] = {}  # by seat, by how many seconds its slowest viewer lags
         self._inputs: dict[str, deque[dict[str, Any]]] = {seat: deque() for seat in self._session.inputs}
         self._playing = False
+        self._pictures = True  # whether this world has any
         self._begun = self._over = False
         self._judging = ""  # why the episode has ended, while the setter judges what is still open
 
@@ -152,6 +153,7 @@ class SessionHost:
 
     def _start(self) -> None:
         session, spec = self._session, self._session.world.spec
+        self._pictures = self._has_pictures()
         for seat in session.left:
             self._inputs.pop(seat, None)
         self._connection.send(
@@ -162,7 +164,7 @@ class SessionHost:
                 "rate": spec.frames_per_second,
                 "words": spec.utterances or any(session.world.symbols(role) for role in spec.roles),
                 "symbols": {role: session.world.symbols(role) for role in spec.roles},
-                "pictures": self._has_pictures(),
+                "pictures": self._pictures,
                 "controls": {role: [vars(each) for each in session.world.controls(role)] for role in spec.roles},
                 "dialogue": session.dialogue,
                 "card": session.card(),
@@ -228,6 +230,8 @@ class SessionHost:
             self._close("time")
 
     def _draw(self, seat: str) -> None:
+        if not self._pictures:
+            return
         role = seat if seat in self._session.world.spec.roles else self._session.world.spec.solver
         image = np.ascontiguousarray(self._session.picture(role, self._ladder.size(self._settings.size)))
         seats = self._session.inputs
