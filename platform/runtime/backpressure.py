@@ -8,42 +8,166 @@ from j on, at most n * (d - j + 1) of the outstanding unrolls are due by d.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Tracked = TypeVar("Tracked", bound=Hashable)
 
 
-def num_due(versions: Sequence[int], *, batch: int, unrolls_per_batch: int, max_lag: int) -> int:
-    """How many of the oldest outstanding unrolls this batch must contain so that every later one can be in time.
+@dataclass
+class _Outstanding:
+    """State of one unroll."""
 
-    Args:
-        versions: of all unrolls that were requested and not yet learned from, in any order.
-        batch: number of the batch to be assembled next.
+    version: int
+    order: int  # in which it was requested first
+    ready: bool = False
+
+
+class LagBound(Generic[Tracked]):
+    """The unrolls that were requested and not yet learned from.
+
+    The cost of each method depends on `max_lag` and on the size of a batch, and only logarithmically on the number of
+    unrolls, so that a learner can have any number of actors.
     """
-    deadlines = sorted(version + max_lag for version in versions)
-    return max([0, *(count - unrolls_per_batch * (due - batch) for count, due in enumerate(deadlines, 1))])
+
+    def __init__(self, unrolls_per_batch: int, max_lag: int) -> None:
+        self.batch = 0  # number of the batch to be assembled next
+        self._size, self._max_lag = unrolls_per_batch, max_lag
+        self._unrolls: dict[Tracked, _Outstanding] = {}
+        self._items: dict[int, Tracked] = {}  # by order
+        self._versions = Counter[int]()
+        self._requested = 0
+        # (version, order), the next one to be used first; entries that no longer hold are skipped, and keep no unroll.
+        self._ready: list[tuple[int, int]] = []
+        self._unready: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._unrolls)
+
+    def num_due(self, newest: int | None = None) -> int:
+        """How many of the oldest outstanding unrolls the next batch must contain so that every later one is in time.
+
+        `newest`: the version of one more unroll.
+        """
+        counts = self._versions if newest is None else self._versions + Counter({newest: 1})
+        most = count = 0
+        for version in sorted(counts):
+            count += counts[version]
+            most = max(most, count - self._size * (version + self._max_lag - self.batch))
+        return most
+
+    def can_request(self, newest: int) -> bool:
+        """Whether one more unroll may be requested, with weights of version `newest`."""
+        return self.num_due(newest) <= self._size
+
+    def add(self, item: Tracked, version: int) -> None:
+        """Records the request of an unroll with weights of this version."""
+        order, self._requested = self._requested, self._requested + 1
+        self._unrolls[item] = _Outstanding(version, order)
+        self._items[order] = item
+        self._versions[version] += 1
+        heapq.heappush(self._unready, (version, order))
+
+    def change_version(self, item: Tracked, version: int) -> None:
+        """Records that an unroll, which is not ready, is requested again with weights of another version."""
+        unroll = self._unrolls[item]
+        assert not unroll.ready, "an unroll that is ready is not requested again"
+        self._forget_version(unroll.version)
+        unroll.version = version
+        self._versions[version] += 1
+        heapq.heappush(self._unready, (version, unroll.order))
+
+    def set_ready(self, item: Tracked) -> None:
+        """Records that an unroll can be learned from."""
+        unroll = self._unrolls[item]
+        unroll.ready = True
+        heapq.heappush(self._ready, (unroll.version, unroll.order))
+
+    def select_batch(self) -> list[Tracked] | None:
+        """Takes the unrolls of the next batch, in the order of their requests; None if the batch has to wait.
+
+        They include all that are due; otherwise the oldest come first.
+        """
+        due = self.num_due()
+        assert due <= self._size, "more was requested than can be learned from in time"
+        if len(self._ready) < self._size:
+            return None
+        while self._unready and not self._waits(self._unready[0]):
+            heapq.heappop(self._unready)
+        chosen = [heapq.heappop(self._ready) for _ in range(self._size)]
+        if due and self._unready and self._unready[0] < chosen[due - 1]:  # one that is due is not ready
+            for each in chosen:
+                heapq.heappush(self._ready, each)
+            return None
+        for version, _ in chosen:
+            self._forget_version(version)
+        self.batch += 1
+        taken = [self._items.pop(order) for _, order in sorted(chosen, key=lambda each: each[1])]
+        for item in taken:
+            del self._unrolls[item]
+        return taken
+
+    def _waits(self, entry: tuple[int, int]) -> bool:
+        """Whether an entry of the unrolls that are not ready still holds."""
+        version, order = entry
+        if order not in self._items:
+            return False
+        unroll = self._unrolls[self._items[order]]
+        return not unroll.ready and unroll.version == version
+
+    def _forget_version(self, version: int) -> None:
+        self._versions[version] -= 1
+        if not self._versions[version]:
+            del self._versions[version]
 
 
-def can_request(versions: Sequence[int], newest: int, *, batch: int, unrolls_per_batch: int, max_lag: int) -> bool:
-    """Whether one more unroll may be requested, with weights of version `newest`."""
-    due = num_due([*versions, newest], batch=batch, unrolls_per_batch=unrolls_per_batch, max_lag=max_lag)
-    return due <= unrolls_per_batch
+class FreeActors:
+    """The actors that may take a request: first those with the fewest in flight, then those with the fewest so far.
 
-
-def select_batch(
-    outstanding: Sequence[tuple[int, bool]], *, batch: int, unrolls_per_batch: int, max_lag: int
-) -> list[int] | None:
-    """Selects the outstanding unrolls that make up this batch; None if the batch has to wait.
-
-    Args:
-        outstanding: (version, ready) of each, the longest outstanding first.
-
-    Returns:
-        Indices of `unrolls_per_batch` ready unrolls, including all that are due; otherwise the oldest first.
+    An update costs the logarithm of the number of actors. Entries that no longer hold are skipped, and dropped before
+    they outnumber the actors.
     """
-    versions = [version for version, _ in outstanding]
-    oldest = sorted(range(len(outstanding)), key=lambda index: (versions[index], index))
-    due = oldest[: num_due(versions, batch=batch, unrolls_per_batch=unrolls_per_batch, max_lag=max_lag)]
-    assert len(due) <= unrolls_per_batch, "more was requested than can be learned from in time"
-    ready = [index for index in oldest if outstanding[index][1]]
-    if len(ready) < unrolls_per_batch or not set(due) <= set(ready):
+
+    def __init__(self, max_in_flight: int) -> None:
+        self._max_in_flight = max_in_flight
+        self._current: dict[int, tuple[int, int, int]] = {}  # by actor: in flight, requested, actor
+        self._heap: list[tuple[int, int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def update(self, actor: int, *, in_flight: int, requested: int) -> None:
+        """Sets how many requests of an actor are in flight, and how many there have been."""
+        if in_flight >= self._max_in_flight:
+            self._current.pop(actor, None)
+            return
+        self._current[actor] = (in_flight, requested, actor)
+        heapq.heappush(self._heap, self._current[actor])
+        if len(self._heap) > 2 * len(self._current) + 8:
+            self._heap = sorted(self._current.values())
+
+    def first(self) -> int:
+        """The actor to be requested from next; there must be one."""
+        while self._current.get(self._heap[0][2]) != self._heap[0]:
+            heapq.heappop(self._heap)
+        return self._heap[0][2]
+
+
+def idle_actors_advice(*, actors: int, unrolls_per_batch: int, max_lag: int) -> str | None:
+    """What to set if the lag bound leaves actors idle, whatever their speed; None if it leaves none.
+
+    Never more than n * (max_lag + 1) unrolls are outstanding, with n per batch; an actor without one waits.
+    """
+    busy = unrolls_per_batch * (max_lag + 1)
+    if actors <= busy:
         return None
-    return sorted([*due, *[index for index in ready if index not in due][: unrolls_per_batch - len(due)]])
+    lag = -(-actors // unrolls_per_batch) - 1
+    share = -(-actors // (max_lag + 1))
+    return (
+        f"{actors - busy} of {actors} actors will always be idle: the lag bound allows at most {busy} unrolls under "
+        f"way (runtime.unrolls_per_batch={unrolls_per_batch} times runtime.max_lag={max_lag} plus 1). Set "
+        f"runtime.max_lag={lag} or runtime.unrolls_per_batch={share} to use all, or runtime.actors={busy} to save them"
+    )

@@ -28,6 +28,13 @@ class HeartbeatReading:
     completed: int = 0  # by a worker that counts for itself
 
 
+@dataclass(frozen=True)
+class WorkerReply:
+    """Base of results that carry the heartbeat of the worker that sends them, so that it need not be asked for one."""
+
+    heartbeat: HeartbeatReading | None = field(default=None, kw_only=True)  # set by `Worker.call`
+
+
 class Heartbeat:
     """Activity of one worker; written by the worker, read from another thread."""
 

@@ -13,11 +13,12 @@ from interplay.agent.recurrent import RecurrentArrays
 from interplay.agent.unroll import FinishedTask
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.runtime.heartbeat import WorkerReply
 from interplay.runtime.inline import DatasetReader
 
 
 @dataclass(frozen=True)
-class UnrollMessage:
+class UnrollMessage(WorkerReply):
     """An unroll as NumPy arrays, and its actor's state after it: an actor restarted from that state loses nothing."""
 
     number: int  # index of the unroll among its actor's unrolls, from 0

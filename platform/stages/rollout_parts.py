@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from interplay.learner.agents import build_agent, read_description
 from interplay.learner.device import find_device
 from interplay.reward.reference_gate import WithReferenceGate
 from interplay.reward.reward_functions import RewardFunction
+from interplay.runtime.backpressure import idle_actors_advice
 from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
@@ -47,6 +49,8 @@ from interplay.stages.shared_parts import (
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
+
+logger = logging.getLogger(__name__)
 
 STAGE = "reinforce"
 SETTERS = {"setter": PEOPLE_KINDS}  # the setters whose episodes are replayed
@@ -115,6 +119,11 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
     lanes = config.actor.lanes // runtime.unrolls_in_batch
+    advice = idle_actors_advice(
+        actors=runtime.actors, unrolls_per_batch=runtime.unrolls_in_batch, max_lag=runtime.max_lag
+    )
+    if advice is not None:
+        logger.warning("%s", advice)
     actor = dataclasses.replace(config.actor, lanes=lanes)
     served = run.config.actors.inference == "service"
     make_worker = _remote_rollout_worker if served else _rollout_worker

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
 
 import numpy as np
-import ray
 
+from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 TIMEOUT_SECONDS = 300.0  # on a busy machine a worker takes twenty to start
 
 
 def start_pipeline(worker: WorkerHandle) -> ActorPipeline:
-    pipeline = ActorPipeline(0, worker, number=0, after=None)
+    pipeline = ActorPipeline(0, worker, number=0, after=None, completions=Completions(), ended=lambda pipeline: None)
     pipeline.start()
     return pipeline
 
@@ -28,7 +29,10 @@ def receive_calls(pipeline: ActorPipeline, count: int, watch: Callable[[], None]
         while len(pipeline.in_flight) < 2:
             pipeline.request(0, "makes")
         watch()
-        if not ray.wait([pipeline.in_flight[0].reference], timeout=0.1)[0]:
+        reply = pipeline.in_flight[0].reply
+        assert reply is not None
+        wait([reply], timeout=0.1)
+        if not pipeline.has_ended:
             continue
         call = pipeline.receive()
         if call is None:

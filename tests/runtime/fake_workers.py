@@ -22,11 +22,12 @@ import torch
 
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
+from interplay.runtime.heartbeat import WorkerReply
 from interplay.runtime.inference_model import VersionGone
 
 
 @dataclass(frozen=True)
-class FakeMessage:
+class FakeMessage(WorkerReply):
     """The fields of `UnrollMessage` that the runtime reads."""
 
     number: int

@@ -174,12 +174,10 @@ class ActorWithService:
         self.inference.publish(version, ray.put({}), 0, [])
         completed, deadline = self.actor.submit("unroll", "plays", number, version), time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            waiting = self.inference.waiting_for()
-            for ready in ray.wait([completed, *waiting], timeout=0.1)[0]:
-                if ready is completed:
-                    message: UnrollMessage = ray.get(completed, timeout=TIMEOUT_SECONDS)
-                    return message
-                waiting[ready]()
+            if ray.wait([completed], timeout=0.1)[0]:
+                message: UnrollMessage = ray.get(completed, timeout=TIMEOUT_SECONDS)
+                return message
+            self.inference.handle_ended()
             self.inference.restart_stalled()
         raise AssertionError(f"unroll {number} has not arrived in {TIMEOUT_SECONDS} s: {self.context.status()}")
 

@@ -63,7 +63,9 @@ def test_a_killed_worker_continues_after_the_last_received_unroll(
 ) -> None:
     pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
     assert receive_numbers(pipeline, 3) == [0, 1, 2]
-    pid = await_pid(pipeline.worker)
+    status = pipeline.worker.status()  # a message carries the heartbeat, so that nobody has asked for one
+    assert (status.activity, status.completed) == ("makes", 3)
+    pid = status.pid
     os.kill(pid, signal.SIGKILL)
     assert receive_numbers(pipeline, 3) == [3, 4, 5]
     report = (context.crashes.folder / "actor-0.txt").read_text()
@@ -165,7 +167,7 @@ def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: Lear
 
     def watch() -> None:
         context.restart_stalled(
-            {pipeline: lambda call: pipeline.worker.submit("unroll", "makes", call.number)}, "an unroll"
+            [pipeline], lambda each, call: each.worker.submit("unroll", "makes", call.number), "an unroll"
         )
 
     assert receive_numbers(pipeline, 1) == [0]

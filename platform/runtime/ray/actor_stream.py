@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
 from interplay.runtime.batch_sources import BatchBuffers, SourceStats
 from interplay.runtime.prefetcher import Prefetcher
-from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
+from interplay.runtime.ray.completions import Completions
+from interplay.runtime.ray.learner_context import STATUS_SECONDS_PER_WORKER, LearnerContext, total_restarts
 from interplay.runtime.ray.worker_restarts import ActorPipeline, WorkerHandle
+
+STALL_CHECK_SECONDS = 1.0  # at most, between two looks for overdue results
 
 Filled = TypeVar("Filled")
 
@@ -22,8 +26,11 @@ class ActorStream(ABC, Generic[Filled]):
         self._context = context
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
+        self._completions = Completions()
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
         self._used: int | None = None
+        self._read_at, self._restarts, self._idle_fractions = 0.0, 0, dict[str, float]()
+        self._stalls_checked_at = time.monotonic()
         self._prefetcher: Prefetcher[Filled] = Prefetcher(name, self._advance, time_limit=2 * self._config.result_limit)
 
     def close(self) -> None:
@@ -35,18 +42,27 @@ class ActorStream(ABC, Generic[Filled]):
         return self._workers
 
     def _stats(self, held_bytes: int, unscored: int = 0) -> SourceStats:
-        by_kind: dict[str, list[float]] = {}
-        for worker in self._all_workers():
-            status = worker.status()
-            by_kind.setdefault(status.kind, []).append(status.idle_fraction)
+        self._read_workers()
         return SourceStats(
             wait_seconds=self._prefetcher.wait_seconds,
             ready_batches=self._prefetcher.ready,
             unscored=unscored,
             held_bytes=held_bytes,
-            restarts=total_restarts(self._all_workers()),
-            idle_fractions={kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
+            restarts=self._restarts,
+            idle_fractions=self._idle_fractions,
         )
+
+    def _read_workers(self) -> None:
+        """Updates what is read from all workers; of many, not at every update."""
+        now, workers = time.monotonic(), self._all_workers()
+        if now - self._read_at < STATUS_SECONDS_PER_WORKER * len(workers):
+            return
+        by_kind: dict[str, list[float]] = {}
+        for worker in workers:
+            status = worker.status()
+            by_kind.setdefault(status.kind, []).append(status.idle_fraction)
+        self._idle_fractions = {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()}
+        self._restarts, self._read_at = total_restarts(workers), now
 
     def _release_used(self) -> None:
         if self._used is not None:
@@ -58,9 +74,23 @@ class ActorStream(ABC, Generic[Filled]):
     def _advance(self) -> Filled | None:
         """Makes some progress; returns the next batch once it is filled."""
 
+    @abstractmethod
+    def _receive(self, pipeline: ActorPipeline) -> None:
+        """Receives the results of an actor that have arrived, in the order of their requests."""
+
+    def _stall_check_due(self) -> bool:
+        """Whether to look for overdue results again: often compared with the limit, and not at every event."""
+        now = time.monotonic()
+        if now - self._stalls_checked_at < min(STALL_CHECK_SECONDS, self._config.stall_limit / 20):
+            return False
+        self._stalls_checked_at = now
+        return True
+
     def _start_pipelines(self, starts: Iterable[tuple[int, bytes | None]]) -> None:
         """Starts each actor at the number of an unroll and the actor's state before it."""
         for index, (worker, (number, after)) in enumerate(zip(self._workers, starts, strict=True)):
-            pipeline = ActorPipeline(index, worker, number=number, after=after)
+            pipeline = ActorPipeline(
+                index, worker, number=number, after=after, completions=self._completions, ended=self._receive
+            )
             pipeline.start()
             self._pipelines.append(pipeline)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-import ray
 from ray import ObjectRef
 
 from interplay.actors.serialization import from_bytes, to_bytes
@@ -71,30 +71,25 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
         for pipeline in self._pipelines:
             while len(pipeline.in_flight) + len(self._arrived[pipeline.index]) < self._config.in_flight:
                 pipeline.request(0, READING_ACTIVITY)
-        waiting = {pipeline.in_flight[0].reference: pipeline for pipeline in self._pipelines if pipeline.in_flight}
-        if waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
-            for reference in ready:
-                self._receive(waiting[reference])
+        if self._completions.watched:
+            self._completions.handle_ended(POLL_SECONDS)
         elif not self._buffers.num_free:
             self._prefetcher.idle()
-        resubmits = {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}
-        self._context.restart_stalled(resubmits, "demonstrations")
+        if self._stall_check_due():
+            self._context.restart_stalled(self._pipelines, self._resubmit, "demonstrations")
         return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
 
     def _receive(self, pipeline: ActorPipeline) -> None:
-        pending = pipeline.receive()
-        if pending is None:
-            pipeline.restart(self._resubmit(pipeline))
-            return
-        assert pending.message is not None
-        self._arrived[pipeline.index].append(pending.message)
+        while pipeline.has_ended:
+            pending = pipeline.receive()
+            if pending is None:
+                pipeline.restart(partial(self._resubmit, pipeline))
+                return
+            assert pending.message is not None
+            self._arrived[pipeline.index].append(pending.message)
 
-    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
-        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
-            return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
-
-        return submit
+    def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:
+        return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
 
     def _fill_batch(self) -> _FilledDemonstrations:
         messages = [arrived.popleft() for arrived in self._arrived]

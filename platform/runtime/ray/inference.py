@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import ray
@@ -24,9 +23,10 @@ from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
 from interplay.runtime.heartbeat import WAITING, Heartbeat
 from interplay.runtime.inference_model import BatchingQueue, QueueClosed
+from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker import Worker
-from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, HEARTBEAT_POLL_SECONDS, WorkerHandle
+from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, WorkerHandle
 
 INFERENCE_WAIT = "for inference"  # why an actor is idle, in its heartbeat
 
@@ -162,6 +162,7 @@ class InferenceServer:
         self._context = context
         self._weights: dict[int, ObjectRef[Any]] = {}  # by version, those that actors play with
         self._bytes: dict[int, int] = {}
+        self._looked_at = 0.0
         self._calls: list[ObjectRef[Any]] = []  # of the present process: `serve`, and publications
 
     @property
@@ -190,14 +191,22 @@ class InferenceServer:
         if self.worker.actor is not None:
             self._calls.append(self.worker.call_worker("publish", version, list(wanted), weights))
 
-    def waiting_for(self) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """Its pending calls, each with the function to call when it has ended."""
-        return {call: partial(self._handle_result, call) for call in self._calls}
+    def has(self, version: int) -> bool:
+        """Whether the weights of this version were published."""
+        return version in self._weights
+
+    def handle_ended(self) -> None:
+        """Handles its calls that have ended; does not wait."""
+        if time.monotonic() - self._looked_at < POLL_SECONDS or not self._calls:
+            return
+        self._looked_at = time.monotonic()
+        for call in ray.wait(self._calls, num_returns=len(self._calls), timeout=0)[0]:
+            self._handle_result(call)
 
     def delays(self, actor: WorkerHandle) -> bool:
         """Whether this actor waits for a decision. The heartbeat of an actor that has fallen silent does not count."""
         waiting = actor.status().activity == f"{WAITING} {INFERENCE_WAIT}"
-        return waiting and actor.silent_seconds < self._context.config.control_limit + HEARTBEAT_POLL_SECONDS
+        return waiting and actor.silent_seconds < self._context.config.control_limit + actor.poll_seconds
 
     def restart_stalled(self) -> None:
         """Restarts the server if an actor has waited too long for a decision.

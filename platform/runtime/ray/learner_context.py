@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,9 +19,19 @@ from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.worker import Worker, dump_process_stacks
-from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, NO_GROUPS, ActorPipeline, PendingUnroll, WorkerHandle
+from interplay.runtime.ray.worker_restarts import (
+    FETCH_SECONDS,
+    HEARTBEAT_POLL_SECONDS,
+    HEARTBEAT_POLLS_PER_SECOND,
+    NO_GROUPS,
+    ActorPipeline,
+    PendingUnroll,
+    WorkerHandle,
+)
 
 logger = logging.getLogger(__name__)
+
+STATUS_SECONDS_PER_WORKER = 0.001  # for which a status is kept: reading it costs some microseconds a worker
 
 Prefetched = TypeVar("Prefetched")
 
@@ -36,6 +48,8 @@ class LearnerContext:
     heartbeat: Heartbeat = field(default_factory=Heartbeat)  # of the learner
     workers: list[WorkerHandle] = field(default_factory=list)
     _idle: IdleFraction = field(default_factory=IdleFraction)
+    _statuses: tuple[WorkerStatus, ...] = ()
+    _status_at: float = 0.0
 
     def add_worker(
         self,
@@ -55,10 +69,24 @@ class LearnerContext:
             groups=groups,
         )
         self.workers.append(worker)
+        self.pace_heartbeats()
         return worker
 
+    def pace_heartbeats(self) -> None:
+        """Bounds the requests for heartbeats to all workers together; a message carries one, too."""
+        seconds = max(HEARTBEAT_POLL_SECONDS, len(self.workers) / HEARTBEAT_POLLS_PER_SECOND)
+        for worker in self.workers:
+            worker.poll_seconds = seconds
+
     def status(self) -> tuple[WorkerStatus, ...]:
-        """Status of every process, the learner first."""
+        """Status of every process, the learner first; of many, at most as old as it takes to read them."""
+        now = time.monotonic()
+        if self._statuses and now - self._status_at < STATUS_SECONDS_PER_WORKER * len(self.workers):
+            return self._statuses
+        self._status_at, self._statuses = now, self._read_status()
+        return self._statuses
+
+    def _read_status(self) -> tuple[WorkerStatus, ...]:
         reading = self.heartbeat.read()
         learner = WorkerStatus(
             name=LEARNER,
@@ -105,19 +133,24 @@ class LearnerContext:
         self.heartbeat.set_busy("learns")
         return item
 
-    def restart_stalled(self, pipelines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str) -> None:
+    def restart_stalled(
+        self,
+        pipelines: Iterable[ActorPipeline],
+        resubmit: Callable[[ActorPipeline, PendingUnroll], Any],
+        what: str,
+    ) -> None:
         """Restarts each worker whose result is overdue, after all stacks and the blocked pair are written.
 
-        `pipelines` maps each pipeline to the function that resubmits one of its requests.
+        `resubmit` submits a request of a pipeline again.
 
         Raises:
             WorkerFailed: a worker failed more often than allowed.
         """
-        for pipeline, resubmit in pipelines.items():
+        for pipeline in pipelines:
             if (seconds := pipeline.stalled_seconds()) is not None:
                 cause = self.report_blocked(pipeline.worker.name, seconds, what)
                 pipeline.worker.handle_failure(cause, pipeline.episodes)
-                pipeline.restart(resubmit)
+                pipeline.restart(partial(resubmit, pipeline))
 
     def report_blocked(self, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
         """Writes the stacks of every process; returns which process waits for which, with the stacks of the latter."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from ray.exceptions import ObjectLostError, RayError, RayTaskError, Unserializab
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.crashes import WorkerFailed
+from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle, lost_before_start
 
@@ -186,7 +188,7 @@ class Replicas:
         self._progress_at[request.replica] = time.monotonic()
 
 
-@dataclass
+@dataclass(eq=False)
 class OutstandingUnroll:
     """An unroll between its request and its copy into a batch."""
 
@@ -206,6 +208,13 @@ class ScoringPool:
         self._replicas = scorer if isinstance(scorer, Replicas) else None
         self._local = scorer if isinstance(scorer, RewardFunction) else None
         self._lane_states: list[LaneState] = []
+        self._unscored: list[deque[OutstandingUnroll]] = []  # by actor, in the order of their requests
+        self._completions = Completions()
+        self._scored: Callable[[OutstandingUnroll], None] = lambda unroll: None
+
+    def connect(self, completions: Completions, scored: Callable[[OutstandingUnroll], None]) -> None:
+        """Sets where the ends of requests are reported, and what is called with each unroll that was scored."""
+        self._completions, self._scored = completions, scored
 
     @property
     def workers(self) -> list[WorkerHandle]:
@@ -215,6 +224,7 @@ class ScoringPool:
     def start(self, lane_states: Sequence[LaneState]) -> None:
         """Starts the replicas, with one lane state for each actor."""
         self._lane_states = list(lane_states)
+        self._unscored = [deque() for _ in self._lane_states]
         if self._replicas is not None:
             self._replicas.start()
 
@@ -223,26 +233,22 @@ class ScoringPool:
         if self._replicas is not None:
             self._replicas.load_version(weights, version)
 
-    def score(self, pipeline: int, outstanding: Sequence[OutstandingUnroll]) -> None:
-        """Scores this actor's next unroll, if the unroll has arrived and its predecessor is scored."""
-        following = next(
-            (each for each in outstanding if each.pending.pipeline == pipeline and each.scored is None), None
-        )
-        if following is None or following.request is not None or following.pending.message is None:
-            return
-        lane_state = self._lane_states[pipeline]
-        if self._local is not None:
-            self._set_score(following, self._local.score(following.pending.message.arrays, lane_state), outstanding)
-        elif self._replicas is not None:
-            following.request = self._replicas.ask(following.pending.reference, lane_state)
+    def add(self, unroll: OutstandingUnroll) -> None:
+        """Adds a requested unroll; those of one actor are scored in the order in which they are added."""
+        self._unscored[unroll.pending.pipeline].append(unroll)
 
-    def waiting_for(self, outstanding: Sequence[OutstandingUnroll]) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """Pending scores, each with the function to call when it is ready."""
-        return {
-            each.request.reference: lambda each=each: self._receive(each, outstanding)  # type: ignore[misc]
-            for each in outstanding
-            if each.request is not None and each.scored is None
-        }
+    def score(self, pipeline: int) -> None:
+        """Scores this actor's next unroll, if the unroll has arrived and its predecessor is scored."""
+        while self._unscored[pipeline]:
+            following = self._unscored[pipeline][0]
+            if following.request is not None or following.pending.message is None:
+                return
+            lane_state = self._lane_states[pipeline]
+            if self._replicas is not None:
+                self._watch(following, self._replicas.ask(following.pending.reference, lane_state))
+                return
+            assert self._local is not None, "a pool has replicas or a function"
+            self._set_score(following, self._local.score(following.pending.message.arrays, lane_state))
 
     def restart_stalled(self, context: LearnerContext) -> None:
         """Restarts each replica that has not answered within its limit."""
@@ -252,17 +258,22 @@ class ScoringPool:
             name = self._replicas.workers[replica].name
             self._replicas.restart(replica, context.report_blocked(name, seconds, "a judgment"))
 
-    def _receive(self, each: OutstandingUnroll, outstanding: Sequence[OutstandingUnroll]) -> None:
-        assert self._replicas is not None and each.request is not None
-        answer = self._replicas.answer(each.request)
-        if isinstance(answer, ScoreRequest):
-            each.request = answer
-        else:
-            self._set_score(each, answer, outstanding)
+    def _watch(self, unroll: OutstandingUnroll, request: ScoreRequest) -> None:
+        unroll.request = request
+        self._completions.watch(request.reference, lambda: self._receive(unroll))
 
-    def _set_score(
-        self, each: OutstandingUnroll, scored: ScoredUnroll, outstanding: Sequence[OutstandingUnroll]
-    ) -> None:
-        each.scored = scored
-        self._lane_states[each.pending.pipeline] = scored.lane_state
-        self.score(each.pending.pipeline, outstanding)
+    def _receive(self, unroll: OutstandingUnroll) -> None:
+        assert self._replicas is not None and unroll.request is not None
+        answer = self._replicas.answer(unroll.request)
+        if isinstance(answer, ScoreRequest):
+            self._watch(unroll, answer)
+        else:
+            self._set_score(unroll, answer)
+            self.score(unroll.pending.pipeline)
+
+    def _set_score(self, unroll: OutstandingUnroll, scored: ScoredUnroll) -> None:
+        unroll.scored = scored
+        pipeline = unroll.pending.pipeline
+        self._unscored[pipeline].popleft()
+        self._lane_states[pipeline] = scored.lane_state
+        self._scored(unroll)

@@ -5,15 +5,17 @@
        '--------------------------- weights of a version <------------------------------'
                                     (with an inference server, to it instead)
 
-One thread does all of this. It requests an unroll from an actor only while the unroll can be learned from in time (see
-`interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are scored, and learned
-from, in the order in which the actor generated them, because each unroll starts from the lane states after the last.
+One thread does all of this, at a cost per unroll that does not depend on the number of actors. It requests an unroll
+from an actor only while the unroll can be learned from in time (see `interplay.runtime.backpressure`), so no unroll is
+dropped for its age. Unrolls of one actor are scored, and learned from, in the order in which the actor generated them,
+because each unroll starts from the lane states after the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import ray
@@ -24,7 +26,7 @@ from interplay.agent.recurrent import concatenate_states
 from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
-from interplay.runtime.backpressure import can_request, select_batch
+from interplay.runtime.backpressure import FreeActors, LagBound
 from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.prefetcher import POLL_SECONDS
@@ -83,16 +85,19 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         self._newer = newer
         self._lanes = lanes
         self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # as of the last batch taken
-        self._outstanding: list[OutstandingUnroll] = []  # in the order of their requests
+        self._outstanding = LagBound[OutstandingUnroll](self._config.unrolls_in_batch, self._config.max_lag)
+        self._unrolls: dict[PendingUnroll, OutstandingUnroll] = {}
+        self._free = FreeActors(self._config.in_flight)
+        self._held_bytes, self._unscored = 0, 0  # of unrolls that arrived and are in no batch; how many lack a score
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
-        self._num_batches = 0  # number of batches filled; the next batch is trained on by weights of this version
+        scoring.connect(self._completions, self._set_scored)
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         self._release_used()
         if self._weights is None:
-            self._num_batches = version
+            self._outstanding.batch = version  # batch j is trained on by weights of version j
         self._weights = (version, weights())
         self._prefetcher.wake()
         filled = self._context.take(self._prefetcher, "for rollouts")
@@ -100,11 +105,8 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         return self._taken(filled)
 
     def stats(self) -> SourceStats:
-        outstanding = list(self._outstanding)
-        messages = [each.pending.message for each in outstanding]
-        held = self._inference.held_bytes if self._inference is not None else self._published_bytes
-        held += sum(message.nbytes for message in messages if message is not None)
-        stats = self._stats(held, sum(each.pending.message is not None and each.scored is None for each in outstanding))
+        weights = self._inference.held_bytes if self._inference is not None else self._published_bytes
+        stats = self._stats(weights + self._held_bytes, self._unscored)
         return replace(stats, idle_fractions={**IDLE_IF_ABSENT, **stats.idle_fractions})
 
     def state(self) -> dict[str, Any]:
@@ -138,24 +140,30 @@ class RolloutStream(ActorStream[_FilledRollouts]):
             self._start()
         self._load_newer_reward()
         self._request_unrolls()
-        references = self._waiting_for()
-        if references:
-            for reference in ray.wait(list(references), num_returns=1, timeout=POLL_SECONDS)[0]:
-                references[reference]()
+        if self._inference is not None:
+            self._inference.handle_ended()
+        if self._completions.watched:
+            self._completions.handle_ended(POLL_SECONDS)
         else:
             self._prefetcher.idle()
-        if self._inference is not None:
-            self._inference.restart_stalled()
-            self._excuse_stalls(self._inference)
-        self._context.restart_stalled({pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}, "an unroll")
-        self._scoring.restart_stalled(self._context)
+        if self._stall_check_due():
+            self._restart_stalled()
         return self._fill_batch()
 
     def _start(self) -> None:
         if self._inference is not None:
             self._inference.start()
         self._start_pipelines((record.number, record.actor) for record in self._records)
+        for pipeline in self._pipelines:
+            self._set_free(pipeline)
         self._scoring.start([record.lane_state for record in self._records])
+
+    def _restart_stalled(self) -> None:
+        if self._inference is not None:
+            self._inference.restart_stalled()
+            self._excuse_stalls(self._inference)
+        self._context.restart_stalled(self._pipelines, self._resubmit, "an unroll")
+        self._scoring.restart_stalled(self._context)
 
     def _excuse_stalls(self, inference: InferenceServer) -> None:
         """Excuses overdue actors that wait for a decision: the inference server causes the delay."""
@@ -175,8 +183,9 @@ class RolloutStream(ActorStream[_FilledRollouts]):
             self._published_bytes = sum(array.nbytes for array in weights.values())
         if self._inference is None:
             return self._published
-        played = {pending.version for pipeline in self._pipelines for pending in pipeline.in_flight}
-        self._inference.publish(*self._published, self._published_bytes, sorted(played))
+        if not self._inference.has(version):
+            played = {pending.version for pipeline in self._pipelines for pending in pipeline.in_flight}
+            self._inference.publish(*self._published, self._published_bytes, sorted(played))
         return version, {}
 
     def _load_newer_reward(self) -> None:
@@ -186,60 +195,53 @@ class RolloutStream(ActorStream[_FilledRollouts]):
 
     def _request_unrolls(self) -> None:
         """Requests as many unrolls as the lag bound allows, first from the actor with the fewest requests in flight."""
-        while True:
-            assert self._weights is not None, "take was not called"
-            free = [pipeline for pipeline in self._pipelines if len(pipeline.in_flight) < self._config.in_flight]
-            versions = [each.pending.version for each in self._outstanding]
-            if not free or not can_request(versions, self._weights[0], **self._bound()):
-                return
+        assert self._weights is not None, "take was not called"
+        while self._free and self._outstanding.can_request(self._weights[0]):
+            pipeline = self._pipelines[self._free.first()]
             version, weights = self._publish()
-            pipeline = min(free, key=lambda pipeline: (len(pipeline.in_flight), pipeline.next_number, pipeline.index))
-            self._outstanding.append(OutstandingUnroll(pipeline.request(version, PLAYING_ACTIVITY, weights, version)))
+            pending = pipeline.request(version, PLAYING_ACTIVITY, weights, version)
+            unroll = OutstandingUnroll(pending)
+            self._unrolls[pending] = unroll
+            self._outstanding.add(unroll, version)
+            self._scoring.add(unroll)
+            self._set_free(pipeline)
 
-    def _bound(self) -> dict[str, int]:
-        return {
-            "batch": self._num_batches,
-            "unrolls_per_batch": self._config.unrolls_in_batch,
-            "max_lag": self._config.max_lag,
-        }
-
-    def _waiting_for(self) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """Pending results, each with the function to call when it is ready."""
-        waiting: dict[ObjectRef[Any], Callable[[], None]] = {}
-        for pipeline in self._pipelines:
-            if pipeline.in_flight:
-                waiting[pipeline.in_flight[0].reference] = lambda pipeline=pipeline: self._receive(pipeline)  # type: ignore[misc]
-        waiting |= self._scoring.waiting_for(self._outstanding)
-        waiting |= self._inference.waiting_for() if self._inference is not None else {}
-        return waiting
+    def _set_free(self, pipeline: ActorPipeline) -> None:
+        self._free.update(pipeline.index, in_flight=len(pipeline.in_flight), requested=pipeline.next_number)
 
     def _receive(self, pipeline: ActorPipeline) -> None:
-        if pipeline.receive() is None:
-            pipeline.restart(self._resubmit(pipeline))
-        self._scoring.score(pipeline.index, self._outstanding)
+        while pipeline.has_ended:
+            pending = pipeline.receive()
+            if pending is None:
+                pipeline.restart(partial(self._resubmit, pipeline))
+                return
+            assert pending.message is not None
+            self._held_bytes += pending.message.nbytes
+            self._unscored += 1
+            self._set_free(pipeline)
+        self._scoring.score(pipeline.index)
 
-    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
-        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
-            version, weights = self._publish()
-            pending.version = version
-            return pipeline.worker.submit(
-                "unroll", f"{PLAYING_ACTIVITY} {pending.number}", pending.number, weights, version
-            )
+    def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:
+        version, weights = self._publish()
+        pending.version = version
+        self._outstanding.change_version(self._unrolls[pending], version)
+        activity = f"{PLAYING_ACTIVITY} {pending.number}"
+        return pipeline.worker.submit("unroll", activity, pending.number, weights, version)
 
-        return submit
+    def _set_scored(self, unroll: OutstandingUnroll) -> None:
+        self._unscored -= 1
+        self._outstanding.set_ready(unroll)
 
     def _fill_batch(self) -> _FilledRollouts | None:
         """Returns the next batch if a buffer is free and enough unrolls are scored, including all that are due."""
         if not self._buffers.num_free:
             return None
-        chosen = select_batch(
-            [(each.pending.version, each.scored is not None) for each in self._outstanding], **self._bound()
-        )
-        if chosen is None:
+        unrolls = self._outstanding.select_batch()
+        if unrolls is None:
             return None
-        unrolls = [self._outstanding[index] for index in chosen]
-        self._outstanding = [each for index, each in enumerate(self._outstanding) if index not in chosen]
-        self._num_batches += 1
+        for unroll in unrolls:
+            del self._unrolls[unroll.pending]
+            self._held_bytes -= unroll.pending.message.nbytes if unroll.pending.message is not None else 0
         return _concatenate(unrolls, self._buffers)
 
 

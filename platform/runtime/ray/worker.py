@@ -6,13 +6,14 @@ import faulthandler
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 import ray
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.heartbeat import Heartbeat, HeartbeatReading
+from interplay.runtime.heartbeat import Heartbeat, HeartbeatReading, WorkerReply
 
 
 def hide_unassigned_gpus() -> None:
@@ -75,14 +76,15 @@ class Worker(WorkerProcess):
         return make(*arguments)
 
     def call(self, method: str, activity: str, *arguments: Any) -> Any:
-        """Calls a method of the hosted object; `activity` describes it in the heartbeat."""
+        """Calls a method of the hosted object; `activity` describes it in the heartbeat. a `WorkerReply` has it."""
         self._log.truncate()
         with self._heartbeat.busy(activity):
             self._start_watchdog()
             try:
-                return getattr(self._target, method)(*arguments)
+                result = getattr(self._target, method)(*arguments)
             finally:
                 faulthandler.cancel_dump_traceback_later()
+            return replace(result, heartbeat=self._heartbeat.read()) if isinstance(result, WorkerReply) else result
 
     @ray.method(concurrency_group="control")
     def heartbeat(self) -> HeartbeatReading:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,12 +25,14 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import WorkerPlacement
+from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker import Worker
 from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT_POLL_SECONDS = 0.5  # interval between heartbeat requests
+HEARTBEAT_POLL_SECONDS = 0.5  # least interval between the heartbeat requests to a worker that sends no message
+HEARTBEAT_POLLS_PER_SECOND = 50.0  # to all workers of a run together
 STATUS_CHECK_SECONDS = 0.05  # interval between checks for the reply
 FETCH_SECONDS = 10.0  # timeout for fetching a result that is ready
 # Substrings of Ray's error for an actor scheduled on a node not yet known to be dead.
@@ -95,6 +98,7 @@ class WorkerHandle:
         self._requested_at = self._checked_at = self._heard_at = 0.0
         self._started = time.monotonic()
         self._lock = threading.Lock()  # guards the heartbeat reading, which two threads may request
+        self.poll_seconds = HEARTBEAT_POLL_SECONDS  # longer in a run of many workers
 
     @property
     def result_limit(self) -> float:
@@ -190,9 +194,15 @@ class WorkerHandle:
                 pid=reading.pid,
             )
 
+    def heard(self, reading: HeartbeatReading) -> None:
+        """Takes the heartbeat that came with a message; the next request for one can wait."""
+        with self._lock:
+            self._reading, self._heard_at = reading, time.monotonic()
+            self._requested_at = self._heard_at
+
     def _poll_heartbeat(self) -> None:
         now = time.monotonic()
-        due = now - self._requested_at >= HEARTBEAT_POLL_SECONDS
+        due = now - self._requested_at >= self.poll_seconds
         if self._actor is not None and self._pending_reading is None and due:
             self._pending_reading, self._requested_at = self._actor.heartbeat.remote(), now
         pending = self._pending_reading
@@ -217,7 +227,7 @@ class WorkerHandle:
         return None if self._actor is None else self._actor.dump.remote()
 
 
-@dataclass
+@dataclass(eq=False)
 class PendingUnroll:
     """A requested unroll, with its message once it has arrived."""
 
@@ -226,6 +236,7 @@ class PendingUnroll:
     version: int  # of the weights
     reference: ObjectRef[Any]
     message: UnrollMessage | None = None  # None until it arrives
+    reply: Future[UnrollMessage] | None = None  # of the reference; None once the message has been received
 
 
 class ActorPipeline:
@@ -235,14 +246,35 @@ class ActorPipeline:
     unroll that arrived.
     """
 
-    def __init__(self, index: int, worker: WorkerHandle, *, number: int, after: bytes | None) -> None:
+    def __init__(
+        self,
+        index: int,
+        worker: WorkerHandle,
+        *,
+        number: int,
+        after: bytes | None,
+        completions: Completions,
+        ended: Callable[[ActorPipeline], None],
+    ) -> None:
+        """
+        Args:
+            completions: where the ends of requests are reported, also of those that are submitted again.
+            ended: called with this pipeline after a request has ended; see `has_ended`.
+        """
         self.index = index
         self.worker = worker
         self.next_number = number
         self.in_flight: deque[PendingUnroll] = deque()
         self.episodes: list[str] = []  # episodes of the last unroll that arrived
         self._after = after
+        self._completions, self._ended = completions, ended
         self._progress_at = time.monotonic()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the oldest request in flight has ended, with a message or an error: `receive` does not wait."""
+        reply = self.in_flight[0].reply if self.in_flight else None
+        return reply is not None and reply.done()
 
     def start(self) -> None:
         """Starts the worker."""
@@ -258,6 +290,7 @@ class ActorPipeline:
         pending = PendingUnroll(self.index, number, version, reference)
         self.next_number += 1
         self.in_flight.append(pending)
+        self._watch(pending, reference)
         return pending
 
     def receive(self) -> PendingUnroll | None:
@@ -267,14 +300,17 @@ class ActorPipeline:
             WorkerFailed: the worker failed more often than allowed.
         """
         pending = self.in_flight[0]
+        assert pending.reply is not None, "every request in flight is watched"
         try:
-            message = ray.get(pending.reference, timeout=self.worker.result_limit)
+            message = pending.reply.result(timeout=self.worker.result_limit)
         except RayError as error:
             self.worker.handle_failure(error, self.episodes)
             return None
+        if message.heartbeat is not None:
+            self.worker.heard(message.heartbeat)
         assert message.number == pending.number, (message.number, pending.number)
         self.in_flight.popleft()
-        pending.message = message
+        pending.message, pending.reply = message, None
         self._after, self.episodes, self._progress_at = message.after, message.episodes, time.monotonic()
         self.worker.completed += 1
         return pending
@@ -283,7 +319,15 @@ class ActorPipeline:
         """Restarts the worker and resubmits the requests in flight."""
         self.start()
         for pending in self.in_flight:
-            pending.reference = resubmit(pending)
+            self._watch(pending, resubmit(pending))
+
+    def _watch(self, pending: PendingUnroll, reference: ObjectRef[Any]) -> None:
+        def handle() -> None:
+            if pending.reference is reference:  # otherwise the request was submitted again since
+                self._ended(self)
+
+        pending.reference = reference
+        pending.reply = self._completions.watch(reference, handle)
 
     def excuse_stall(self) -> None:
         """Restarts the timeout of the pending result, after a delay that another process caused."""
