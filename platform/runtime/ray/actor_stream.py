@@ -28,6 +28,7 @@ class ActorStream(ABC, Generic[Filled]):
         self._pipelines: list[ActorPipeline] = []
         self._completions = Completions()
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
+        self._referenced = self._config.learners > 1  # ranks join their own lanes
         self._used: int | None = None
         self._read_at, self._restarts, self._idle_fractions = 0.0, 0, dict[str, float]()
         self._stalls_checked_at = time.monotonic()

@@ -13,10 +13,10 @@ from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, SourceStats
-from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.unroll_parts import ReferencedUnroll, UnrollPart, concatenate_parts
 from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 READING_ACTIVITY = "reads unroll"
@@ -33,7 +33,7 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
 
     def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
         super().__init__("demonstrations", workers, context, pinned=pinned)
-        self._arrived: list[deque[UnrollMessage]] = [deque() for _ in self._workers]
+        self._arrived: list[deque[UnrollPart]] = [deque() for _ in self._workers]
         self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
         self._number = 0  # of the next batch to be taken
 
@@ -46,7 +46,7 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
         return filled.batch
 
     def stats(self) -> SourceStats:
-        return self._stats(sum(message.nbytes for arrived in self._arrived for message in list(arrived)))
+        return self._stats(sum(part.message.nbytes for arrived in self._arrived for part in list(arrived)))
 
     def state(self) -> dict[str, Any]:
         """With one dataset actor, its state as in process; otherwise the states of all of them."""
@@ -86,14 +86,19 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
                 pipeline.restart(partial(self._resubmit, pipeline))
                 return
             assert pending.message is not None
-            self._arrived[pipeline.index].append(pending.message)
+            self._arrived[pipeline.index].append(UnrollPart(pending.reference, pending.message, {}))
 
     def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:
         return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
 
     def _fill_batch(self) -> _FilledDemonstrations:
-        messages = [arrived.popleft() for arrived in self._arrived]
-        buffer, arrays = self._buffers.concatenate([message.arrays for message in messages])
-        unroll = Unroll(arrays, episodes=[episode for message in messages for episode in message.episodes])
+        parts = [arrived.popleft() for arrived in self._arrived]
+        messages = [part.message for part in parts]
+        buffer, arrays = concatenate_parts(parts, self._buffers, referenced=self._referenced)
+        episodes = [episode for message in messages for episode in message.episodes]
+        if self._referenced:
+            unroll: Unroll = ReferencedUnroll(arrays, episodes=episodes, parts=parts)
+        else:
+            unroll = Unroll(arrays, episodes=episodes)
         taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
         return _FilledDemonstrations(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])

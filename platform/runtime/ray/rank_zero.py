@@ -1,7 +1,7 @@
-"""Rank 0 of a distributed learner: sends each further rank its lanes of a batch; all ranks make the same update.
+"""Rank 0 of a distributed learner: sends each rank references of its lanes; all ranks make the same update.
 
-    streams --joined batch--> rank 0 --lanes--> rank 1, rank 2, ...
-                                 '--- gradients ---'
+    streams --references--> rank 0 --references of their lanes--> rank 1, rank 2, ...
+                               '----------- gradients -----------'
 
 Streams, ledger, metrics and checkpoints belong to rank 0, as for a single learner. If another rank is lost, so is the
 update in progress: the learner process ends, and its successor resumes from the newest checkpoint with new ranks.
@@ -15,11 +15,9 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 import ray
 import torch
 from ray import ObjectRef
@@ -36,6 +34,7 @@ from interplay.learner.learner import Learner
 from interplay.runtime.ray.cluster_session import RANK
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
+from interplay.runtime.ray.unroll_parts import LaneJoiner, LanePiece, lanes_of_rank
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, WorkerHandle, lost_before_start
 
 EXIT_DELAY_SECONDS = 2.0  # for a failed rank to return its exception before its process exits
@@ -54,12 +53,14 @@ class RankWorker:
         lanes: int,
         random: Tensor,
         threads: int,
+        fetch_seconds: float,
     ) -> None:
         """
         Args:
             lanes: of demonstrations, for this rank.
             random: state of the generator of rank 0.
             threads: of torch.
+            fetch_seconds: see `LaneJoiner`.
         """
         torch.set_num_threads(threads)
         # Arrays from other processes are read-only, and are only read here.
@@ -71,6 +72,7 @@ class RankWorker:
         self._generator = torch.Generator()
         self._generator.set_state(random)
         self._learner: Learner | None = None
+        self._joiner = LaneJoiner(pinned=find_device(config.device).type == "cuda", fetch_seconds=fetch_seconds)
 
     def ready(self) -> None:
         """Returns once the worker is built."""
@@ -84,10 +86,10 @@ class RankWorker:
                 self._agent, self._config, dataset_lanes=self._lanes, generator=self._generator, group=group
             )
 
-    def update(self, demonstrated: Unroll | None, rollout: Unroll | None) -> None:
+    def update(self, demonstrated: list[LanePiece] | None, rollout: list[LanePiece] | None) -> None:
         """Makes one update; its metrics are those that rank 0 has, too."""
         with _exit_on_failure():
-            self._joined.update(demonstrated=demonstrated, rollout=rollout)
+            self._joined.update(**self._joiner.assemble(demonstrated=demonstrated, rollout=rollout))
 
     def state(self) -> None:
         """Takes part in rank 0's `Learner.state`, which gathers the lanes of all ranks."""
@@ -141,6 +143,7 @@ def create_rank_zero_learner(
         lanes=lanes,
         random=generator.get_state(),
         threads=context.config.threads,
+        fetch_seconds=context.config.stall_limit,
     )
     workers = [context.add_worker(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
     rank_workers = RankWorkers(workers, context)
@@ -216,7 +219,7 @@ class RankWorkers:
 
 
 class RankZeroLearner(Learner):
-    """A `Learner` that receives the lanes of all ranks and runs every operation on all of them."""
+    """A `Learner` that gets the batches of all ranks and runs every operation on all of them."""
 
     def __init__(
         self,
@@ -230,11 +233,18 @@ class RankZeroLearner(Learner):
     ) -> None:
         super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, group=group)
         self._rank_workers = rank_workers
+        self._joiner = LaneJoiner(pinned=self.device.type == "cuda", fetch_seconds=0.0)  # it has its unrolls
 
     def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
         size = self.group.size
-        own, *others = [(_share(demonstrated, rank, size), _share(rollout, rank, size)) for rank in range(size)]
-        learn = partial(super().update, demonstrated=own[0], rollout=own[1])
+        own, *others = [
+            (lanes_of_rank(demonstrated, rank, size), lanes_of_rank(rollout, rank, size)) for rank in range(size)
+        ]
+        update = super().update
+
+        def learn() -> dict[str, float]:
+            return update(**self._joiner.assemble(demonstrated=own[0], rollout=own[1]))
+
         return self._rank_workers.run_on_all_ranks("update", "learns", others, learn)
 
     def state(self) -> dict[str, Any]:
@@ -244,17 +254,6 @@ class RankZeroLearner(Learner):
         weights, saved = ray.put(self.weights()), ray.put(dict(state))
         others = [(weights, saved)] * (self.group.size - 1)
         self._rank_workers.run_on_all_ranks("load", "loads", others, partial(super().load_state, state))
-
-
-def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
-    """The lanes of one rank, contiguous."""
-    if unroll is None:
-        return None
-    lanes = unroll.lanes
-    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # checked by `Config`
-    own = unroll.select(slice(rank * lanes // size, (rank + 1) * lanes // size))
-    arrays = {key: np.ascontiguousarray(array) for key, array in own.arrays.items()}
-    return replace(own, arrays=arrays, episodes=unroll.episodes)
 
 
 def _free_address() -> str:

@@ -34,6 +34,7 @@ from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.reward_replicas import OutstandingUnroll, ScoringPool
+from interplay.runtime.ray.unroll_parts import ReferencedUnroll, UnrollPart, concatenate_parts
 from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 PLAYING_ACTIVITY = "plays unroll"
@@ -242,16 +243,18 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         for unroll in unrolls:
             del self._unrolls[unroll.pending]
             self._held_bytes -= unroll.pending.message.nbytes if unroll.pending.message is not None else 0
-        return _concatenate(unrolls, self._buffers)
+        return _concatenate(unrolls, self._buffers, referenced=self._referenced)
 
 
-def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledRollouts:
-    """Concatenates unrolls into a buffer."""
+def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers, *, referenced: bool) -> _FilledRollouts:
+    """Concatenates unrolls into a buffer; see `ReferencedUnroll`."""
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
-    blocks = [message.arrays | score.arrays() for message, score in zip(messages, scored, strict=True)]
-    buffer, arrays = buffers.concatenate(blocks)
-    state = concatenate_states([message.state for message in messages if message.state is not None])
+    parts = [
+        UnrollPart(each.pending.reference, message, score.arrays())
+        for each, message, score in zip(unrolls, messages, scored, strict=True)
+    ]
+    buffer, arrays = concatenate_parts(parts, buffers, referenced=referenced)
     version = min(message.version for message in messages)
     episodes = [episode for message in messages for episode in message.episodes]
     tasks, lane = list[FinishedTask](), 0
@@ -267,9 +270,10 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _Fi
         )
         for each, message, score in zip(unrolls, messages, scored, strict=True)
     ]
-    return _FilledRollouts(
-        buffer,
-        Unroll(arrays, state, version, episodes, sorted(tasks, key=lambda task: task.row)),
-        items,
-        max(each.version for each in scored),
-    )
+    tasks = sorted(tasks, key=lambda task: task.row)
+    if referenced:
+        unroll: Unroll = ReferencedUnroll(arrays, None, version, episodes, tasks, parts)
+    else:
+        state = concatenate_states([message.state for message in messages if message.state is not None])
+        unroll = Unroll(arrays, state, version, episodes, tasks)
+    return _FilledRollouts(buffer, unroll, items, max(each.version for each in scored))
