@@ -6,12 +6,15 @@
 
 Every run records the same dialogues in furnished houses with a scripted solver. The rate is that between the first
 episodes, which wait for the processes to start, and the last; it is of wall time, so other work on the machine counts.
+The same number of separate runs side by side, which share nothing, shows what the cores allow at that time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -32,6 +35,19 @@ def rate(workers: int, options: argparse.Namespace) -> float:
     return (len(stored) - workers) / (stored[-1] - stored[workers - 1])
 
 
+def separate_rate(runs: int, options: argparse.Namespace) -> float:
+    """Episodes a second of as many runs side by side, each with one process."""
+    sizes = ["--episodes", str(options.episodes // runs), "--steps", str(options.steps)]
+    command = [sys.executable, __file__, "--workers", "1", "--turns", "1", *sizes, "--no-separate", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"{number}.json") for number in range(runs)]
+        started = [subprocess.Popen([*command, str(file)], stdout=subprocess.DEVNULL) for file in files]
+        for process in started:
+            if process.wait(timeout=3600.0):
+                raise RuntimeError(f"a separate run ended with status {process.returncode}")
+        return sum(float(json.loads(file.read_text())["rates"]["1"][0]) for file in files)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
@@ -39,18 +55,26 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300, help="of an episode")
     parser.add_argument("--turns", type=int, default=2, help="of the numbers of processes; the best rate counts")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    parser.add_argument("--no-separate", action="store_true", help="leave out the separate runs")
     options = parser.parse_args()
     rates: dict[int, list[float]] = {workers: [] for workers in options.workers}
+    separate: dict[int, list[float]] = {workers: [] for workers in options.workers if workers > 1}
     for _ in range(options.turns):
         for workers in options.workers:
             rates[workers].append(rate(workers, options))
             print(f"{workers:3} processes: {rates[workers][-1]:.3f} episodes/s", flush=True)
+        for runs in () if options.no_separate else separate:
+            separate[runs].append(separate_rate(runs, options))
+            print(f"{runs:3} separate runs: {separate[runs][-1]:.3f} episodes/s", flush=True)
     best = {workers: max(found) for workers, found in rates.items()}
     few = min(best)
     for workers, found in best.items():
-        print(f"{workers:3} processes: {found:.3f} episodes/s, {found / best[few]:.2f} times those of {few}")
+        print(f"{workers:3} processes: {found:.3f} episodes/s, {found / best[few]:.2f} times those of {few}", end="")
+        print(f"; {found / max(separate[workers]):.2f} of separate runs" if separate.get(workers) else "")
     if options.json is not None:
-        text = json.dumps({"episodes": options.episodes, "steps": options.steps, "rates": rates}, indent=1)
+        text = json.dumps(
+            {"episodes": options.episodes, "steps": options.steps, "rates": rates, "separate": separate}, indent=1
+        )
         if options.json == "-":
             print(text)
         else:

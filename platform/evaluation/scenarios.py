@@ -21,7 +21,11 @@ from interplay.episodes.transcript import DialogueTask, dialogue
 
 @dataclass(frozen=True)
 class ContinuationConfig:
-    """Which scenarios are cut from the run's episodes, and how agents continue from them."""
+    """Which scenarios are cut from the run's episodes, and how agents continue from them.
+
+    `workers`: processes that play, each `lanes` continuations side by side; 0: this one. Their number does not change
+    results, but random numbers differ between 0 and more.
+    """
 
     suite: str = ""  # file of scenarios; empty: `continue/suite.zip` of the run, cut if it is missing
     split: str = "heldout"  # of the episodes that scenarios are cut from
@@ -32,6 +36,7 @@ class ContinuationConfig:
     steps: int = 40  # time limit of a continuation
     hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
     lanes: int = 16
+    workers: int = 0
     seed: int = 20261122  # of the choice of scenarios and of the agents' actions
     expert: bool = True  # the scripted solver without mistakes continues too, as an upper bound
 
@@ -39,8 +44,8 @@ class ContinuationConfig:
         for name in ("scenarios", "continuations", "steps", "lanes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"continuation.{name} is at least 1, got {getattr(self, name)}")
-        if self.context_steps < 0 or (self.hold_steps or 0) < 0 or self.seed < 0:
-            raise ValueError("continuation.context_steps, hold_steps and seed are at least 0")
+        if min(self.context_steps, self.hold_steps or 0, self.seed, self.workers) < 0:
+            raise ValueError("continuation.context_steps, hold_steps, seed and workers are at least 0")
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from interplay.core.files import JsonLines, replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.env.world import World
 from interplay.episodes.encoding import encode, iter_readable
+from interplay.episodes.episode import Episode
 from interplay.evaluation.continuation_player import ContinuationPlayer, ContinuationResult
 from interplay.evaluation.scenario_suite import read_suite, write_suite
 from interplay.evaluation.scenarios import Scenario, cut_scenarios
@@ -35,6 +37,7 @@ from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.evaluate_stage import EXPERT, stages_of
+from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_device, checkpoint_of, is_same_player, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
@@ -88,8 +91,9 @@ def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) ->
 
 def _continue(run: Run) -> None:
     config, folder = run.config.continuation, run.stage(CONTINUE)
-    clock = folder.begin({"continuation": config, "seed": run.seed})
-    worlds = [run.make_world() for _ in range(config.lanes)]
+    fixed = replace(config, workers=min(config.workers, 1))  # their number may change
+    clock = folder.begin({"continuation": fixed, "seed": run.seed})
+    worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     scenarios = _suite(run, worlds[0])
     agents = stages_of(run)
     players = [*agents, *([EXPERT] if config.expert else [])]
@@ -104,14 +108,14 @@ def _continue(run: Run) -> None:
             if whole and is_same_player(read_json(file)["agent"], checkpoint):
                 continue
             clock.claim()
-            partial = _Partial(file.with_suffix(".jsonl"), checkpoint)
-            _play(run, name, worlds, scenarios, stop, partial)
+            kept = _Partial(file.with_suffix(".jsonl"), checkpoint)
+            _play(run, name, worlds, scenarios, stop, kept)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")
-            results = sorted(partial.results, key=lambda result: (result.scenario, result.continuation))
+            results = sorted(kept.results, key=lambda result: (result.scenario, result.continuation))
             document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
             write_whole(file, json.dumps(document), durable=False)
-            partial.remove()
+            kept.remove()
     rates = {f"success_{name}": _share(read_continuations(folder, name)) for name in players}
     clock.finish(scenarios=len(scenarios), episodes=len(scenarios) * config.continuations * len(players), **rates)
 
@@ -153,39 +157,84 @@ class _Partial:
         self._lines.path.unlink(missing_ok=True)
 
 
+Continuation = tuple[Scenario, int]  # with the number of the continuation
+
+
 def _play(
-    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest, partial: _Partial
+    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest, kept: _Partial
 ) -> None:
-    """Plays the continuations that `partial` lacks, and adds them."""
+    """Plays the continuations that `kept` lacks, and adds them."""
     config, folder = run.config.continuation, run.stage(CONTINUE)
-    hold = one_second(worlds[0].spec) if config.hold_steps is None else config.hold_steps
-    seat = _seat(run, name, worlds, played=len(partial.results))
-    player = ContinuationPlayer(worlds=worlds, seat=seat, limit=config.steps, hold=hold, world_config=run.config.env)
-    played = {(each.scenario, each.continuation) for each in partial.results}
+    played = {(each.scenario, each.continuation) for each in kept.results}
     requests = [(scenario, number) for scenario in scenarios for number in range(config.continuations)]
-    waiting = [each for each in requests if (each[0].name, each[1]) not in played]
+    groups = [requests[at : at + config.lanes] for at in range(0, len(requests), config.lanes)]
+    waiting = [[each for each in group if (each[0].name, each[1]) not in played] for group in groups]
+    if config.workers:
+        found = _by_workers(run, name, groups, waiting, stop)
+    else:
+        # After a stop, their number selects another random stream.
+        player = _player(run, name, worlds, *([len(played)] if played else []))
+        found = player.play([each for group in waiting for each in group], stopped=lambda: stop.requested)
     shown = {"success": "success"}
     progress = Progress(len(requests), "continuations", shown, title=f"continue {name}", start=len(played))
-    for result, episode in player.play(waiting, stopped=lambda: stop.requested):
+    for result, episode in found:
         file = recording_of(folder, name, result)
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file, durable=False) as temporary:
             temporary.write_bytes(encode(episode))
-        partial.add(result)
-        progress.log(len(partial.results), {"success": _share(partial.results)})
+        kept.add(result)
+        progress.log(len(kept.results), {"success": _share(kept.results)})
     progress.close()
 
 
-def _seat(run: Run, name: str, worlds: Sequence[World], played: int) -> SolverSeat:
-    """The agent in the solver's seat; after a stop, `played` selects another random stream."""
+def _by_workers(
+    run: Run,
+    name: str,
+    groups: Sequence[Sequence[Continuation]],
+    waiting: Sequence[Sequence[Continuation]],
+    stop: StopRequest,
+) -> Iterator[tuple[ContinuationResult, Episode]]:
+    """Plays groups in processes, with a random stream for each group, and another one for what a stop left of it."""
+    units = [
+        ((number, len(group) - len(left)), left)
+        for number, (group, left) in enumerate(zip(groups, waiting, strict=True))
+        if left
+    ]
+    make, stopped = partial(_group_player, replace(run, context=None), name), lambda: stop.requested
+    for played in map_in_processes(
+        make, units, workers=run.config.continuation.workers, stopped=stopped, overdue=stopped
+    ):
+        yield from played
+
+
+def _group_player(
+    run: Run, name: str, stopped: Callable[[], bool]
+) -> Callable[[tuple[tuple[int, int], Iterable[Continuation]]], list[tuple[ContinuationResult, Episode]]]:
+    worlds = [run.make_world() for _ in range(run.config.continuation.lanes)]
+
+    def play(unit: tuple[tuple[int, int], Iterable[Continuation]]) -> list[tuple[ContinuationResult, Episode]]:
+        stream, requests = unit
+        return list(_player(run, name, worlds, *stream).play(requests, stopped))
+
+    return play
+
+
+def _player(run: Run, name: str, worlds: Sequence[World], *stream: int) -> ContinuationPlayer:
+    """A player with the agent in the solver's seat; `stream` selects its random numbers."""
+    config = run.config.continuation
+    hold = one_second(worlds[0].spec) if config.hold_steps is None else config.hold_steps
+    seat = _seat(run, name, len(worlds), (CONTINUE, name, *stream))
+    return ContinuationPlayer(worlds=worlds, seat=seat, limit=config.steps, hold=hold, world_config=run.config.env)
+
+
+def _seat(run: Run, name: str, lanes: int, stream: tuple[str | int, ...]) -> SolverSeat:
     seed = run.config.continuation.seed
-    stream: tuple[str | int, ...] = (CONTINUE, name, played) if played else (CONTINUE, name)
     if name == EXPERT:
-        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(seed, *stream))
+        return ScriptedSeat(SolverConfig(skill=1.0), lanes, numpy_generator(seed, *stream))
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
     policy = LocalPolicy(agent, torch_generator(seed, *stream, run.seed), on=acting_device(run))
-    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
+    return AgentSeat(AgentRunner(policy, vocabulary, lanes), str(path))
 
 
 def _share(results: Sequence[ContinuationResult]) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fake_world import LineTask, LineWorld, make_runner, record_episode, tiny_agent
 from signalled_run import AfterCall, run_and_signal
-from tiny_runs import interplay, refused, tiny
+from tiny_runs import copied, interplay, refused, tiny
 
 from interplay.actors.row_writer import RowWriter
 from interplay.actors.seats import AgentSeat, ScriptedSeat
@@ -176,9 +176,24 @@ def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.
     assert json.loads((folder / "bc.json").read_text()) == found, "the same seed, the same continuations"
 
 
-def test_killed_continuations_are_kept_and_the_others_played(tmp_path: Path) -> None:
+def test_workers_continue_alike_whatever_their_number(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     few = ("continuation.scenarios=2", "continuation.continuations=3", "continuation.steps=5", "continuation.lanes=2")
-    settings = tiny(tmp_path, *few, "continuation.expert=false")
+    one, two = (copied(cloned, tmp_path / name) for name in ("one", "two"))
+    for root, workers in ((one, 1), (two, 2)):
+        interplay("continue", tiny(root, *few, f"continuation.workers={workers}"))
+    for name in ("bc.json", "expert.json"):
+        first, second = (json.loads((root / "run/continue" / name).read_text()) for root in (one, two))
+        assert first == second and len(first["results"]) >= 3
+    in_process = tiny(two, *few, "continuation.workers=0")  # would draw other random numbers
+    assert "workers" in refused("continue", in_process, capsys)
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_killed_continuations_are_kept_and_the_others_played(tmp_path: Path, workers: int) -> None:
+    few = ("continuation.scenarios=2", "continuation.continuations=3", "continuation.steps=5", "continuation.lanes=2")
+    settings = tiny(tmp_path, *few, "continuation.expert=false", f"continuation.workers={workers}")
     for verb in ("collect", "clone"):
         interplay(verb, settings)
     added = AfterCall("interplay.stages.continue_stage:_Partial.add", 3)
