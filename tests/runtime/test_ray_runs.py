@@ -144,11 +144,11 @@ def test_a_run_survives_kills_of_every_worker_with_equal_results(
 
 @pytest.mark.slow
 def test_the_lag_is_bounded_and_no_unroll_is_lost(
-    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(rewarded, tmp_path)
     (root / "run/reinforce/status.json").mkdir(parents=True)  # not writable, which does not end the run
-    bound = ("runtime.actors=3", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
+    bound = ("runtime.actors=4", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
     assert_each_unroll_once(root / "run/reinforce", 20)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
@@ -160,9 +160,10 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]
     assert all(0.0 <= share <= 1.0 for share in shares) and len(set(shares)) > 2
     assert max(row["object_store_mb"] for row in logged) > 0.01
-    assert {row["unpaid"] for row in logged} <= set(range(10))  # of 3 actors' unrolls, at most max_lag + 1 batches
+    assert {row["unpaid"] for row in logged} <= set(range(10))  # of 4 actors' unrolls, at most max_lag + 1 batches
     assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
-    assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2}
+    assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2, 3}
+    assert "1 of 4 actors will always be idle" in capsys.readouterr().err
 
 
 @pytest.mark.slow

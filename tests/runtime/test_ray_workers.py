@@ -64,7 +64,7 @@ def test_a_killed_worker_continues_after_the_last_received_unroll(
     pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
     assert receive_numbers(pipeline, 3) == [0, 1, 2]
     status = pipeline.worker.status()  # a message carries the heartbeat, so that nobody has asked for one
-    assert (status.activity, status.completed) == ("makes", 3)
+    assert (status.activity, status.completed) == ("makes 2", 3)
     pid = status.pid
     os.kill(pid, signal.SIGKILL)
     assert receive_numbers(pipeline, 3) == [3, 4, 5]
