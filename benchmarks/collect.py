@@ -16,6 +16,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from interplay.launch.compose import compose
@@ -23,16 +24,18 @@ from interplay.stages.collect_stage import collect
 from interplay.stages.run import open_run
 
 
-def rate(workers: int, options: argparse.Namespace) -> float:
-    """Episodes a second with this number of processes."""
+def rate(workers: int, options: argparse.Namespace) -> tuple[float, float]:
+    """Episodes a second with this number of processes, and the CPU milliseconds that this process spends on one."""
     with tempfile.TemporaryDirectory() as folder:
         settings = ["experiment=house", f"run.dir={folder}", "tracking.wandb=disabled", "collect.heldout=0"]
         sizes = [f"collect.episodes={options.episodes}", f"collect.steps={options.steps}"]
         run = open_run(compose([*settings, *sizes, f"collect.workers={workers}"]))
+        cpu = time.process_time()
         collect(run, run.config.collect)
+        cpu = time.process_time() - cpu
         stored = sorted(path.stat().st_mtime for path in Path(folder).rglob("*.npz"))
     # Results are stored in order, so the last of the first round marks the start of the steady part.
-    return (len(stored) - workers) / (stored[-1] - stored[workers - 1])
+    return (len(stored) - workers) / (stored[-1] - stored[workers - 1]), 1e3 * cpu / len(stored)
 
 
 def separate_rate(runs: int, options: argparse.Namespace) -> float:
@@ -61,8 +64,9 @@ def main() -> None:
     separate: dict[int, list[float]] = {workers: [] for workers in options.workers if workers > 1}
     for _ in range(options.turns):
         for workers in options.workers:
-            rates[workers].append(rate(workers, options))
-            print(f"{workers:3} processes: {rates[workers][-1]:.3f} episodes/s", flush=True)
+            found, storing = rate(workers, options)
+            rates[workers].append(found)
+            print(f"{workers:3} processes: {found:.3f} episodes/s; {storing:.0f} ms of CPU to store one", flush=True)
         for runs in () if options.no_separate else separate:
             separate[runs].append(separate_rate(runs, options))
             print(f"{runs:3} separate runs: {separate[runs][-1]:.3f} episodes/s", flush=True)
