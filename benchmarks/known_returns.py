@@ -145,7 +145,7 @@ def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:
         source = InlineRollouts(actor=actor, function=EnvironmentReward(), reference=None, overlap=False)
         ended: deque[float] = deque(maxlen=EPISODES)
         for update in range(batches):
-            batch = source.take(learner.weights, update, ahead=False)
+            batch = source.take(learner.snapshot, update, ahead=False)
             ended.extend(float(value) for value in batch.ended.returns)
             for _ in range(given.passes):
                 learner.update(demonstrated=None, rollout=batch.unroll)
@@ -159,7 +159,7 @@ def final_returns(source: InlineRollouts, learner: Learner, lanes: int) -> list[
     found: list[list[float]] = [[] for _ in range(lanes)]
     sums = np.zeros(lanes)
     while min(map(len, found)) <= FINAL_EPISODES // lanes:
-        arrays = source.take(learner.weights, learner.updates, ahead=False).unroll.arrays
+        arrays = source.take(learner.snapshot, learner.updates, ahead=False).unroll.arrays
         for t, rewards in enumerate(arrays["reward"]):
             for lane in np.flatnonzero(arrays["last"][t]):
                 found[lane].append(float(sums[lane]))

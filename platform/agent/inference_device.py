@@ -84,6 +84,12 @@ class SharedUpload(dict[str, NDArray[Any]]):
         self.held: dict[str, Tensor] = {}  # on the device
 
 
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copies a tensor to the device without waiting, from the host to a GPU through pinned memory."""
+    pinned = device.type == "cuda" and tensor.device.type == "cpu"
+    return (tensor.pin_memory() if pinned else tensor).to(device, non_blocking=True)
+
+
 def as_tensors(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
     """Tensors on the CPU that share the memory of the arrays."""
     return {name: torch.from_numpy(array) for name, array in arrays.items()}

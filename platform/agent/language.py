@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from interplay.agent.heads import choose
+from interplay.agent.inference_device import send
 from interplay.agent.noise import Noise
 from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE_LOGIT, Block
@@ -64,7 +65,7 @@ class LanguageHead(nn.Module):
         core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps with an
         utterance only. `spoke` may stay on the host while the others are on a GPU, to select steps without waiting.
         """
-        where = tuple(index.to(core.device, non_blocking=True) for index in spoke.nonzero(as_tuple=True))
+        where = tuple(send(index, core.device) for index in spoke.nonzero(as_tuple=True))
         log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
         return core.new_zeros(spoke.shape).index_put(where, log_probs)
 

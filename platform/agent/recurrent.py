@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from interplay.agent.lstm_unroll import lstm_unroll
+
 Values = TypeVar("Values", bound=Tensor | NDArray[np.float32])
 
 
@@ -112,6 +114,9 @@ class RecurrentCore(nn.Module):
         keep = (~first).to(projected.dtype)[..., None]  # [T, B, 1]
         hidden, cell = state
         recurrent = self.recurrent.to(projected.dtype).t()  # casts once under autocast instead of in every step
+        if step is lstm_step and projected.device.type == "cuda" and torch.is_grad_enabled():
+            found: tuple[Tensor, Tensor, Tensor] = lstm_unroll(projected, keep, hidden, cell, recurrent)
+            return found[0], RecurrentState(found[1], found[2])
         outputs = []
         for x_t, keep_t in zip(projected.unbind(0), keep.unbind(0), strict=True):
             hidden, cell = step(x_t, keep_t, hidden, cell, recurrent)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from interplay.agent.inference_device import send
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.check_shapes import check_shapes
@@ -65,6 +66,7 @@ class LearnerBatch(NamedTuple):
 
     demonstrated: UnrollTensors | None
     rollout: UnrollTensors | None
+    copied: torch.cuda.Event | None = None  # on a GPU: recorded behind the copies, which have a stream of their own
 
     @property
     def rollout_lanes(self) -> int:
@@ -82,12 +84,21 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     check_shapes(**{key: (host[key], spec) for key, spec in ARRAY_SPECS.items() if key in host})
     arrays, state = host, None
     if device.type != "cpu":
-        arrays = {key: _move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY_ARRAYS}
+        arrays = {key: send(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY_ARRAYS}
     if unroll.state is not None:
-        state = RecurrentState(*(_move(part, device) for part in unroll.state.to_tensors()))
+        state = RecurrentState(*(send(part, device) for part in unroll.state.to_tensors()))
     return UnrollTensors(host, arrays, state)
 
 
-def _move(tensor: Tensor, device: torch.device) -> Tensor:
-    """Copies a tensor to the device without blocking, through pinned memory if the device is a GPU."""
-    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+def load_batch(demonstrated: Unroll | None, rollout: Unroll | None, device: torch.device) -> LearnerBatch:
+    """Both as tensors; see `to_tensors`."""
+    shown, played = (None if each is None else to_tensors(each, device) for each in (demonstrated, rollout))
+    return LearnerBatch(shown, played)
+
+
+def tensors_of(batch: LearnerBatch) -> Iterator[Tensor]:
+    """All tensors on the device."""
+    for rows in (batch.demonstrated, batch.rollout):
+        if rows is not None:
+            yield from rows.device.values()
+            yield from rows.state or ()

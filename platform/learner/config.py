@@ -18,6 +18,9 @@ class LearnerConfig(ForwardConfig):
     # Parts of the lanes, learned from one after another, with memory for one part. Same gradient; only texts that CSS
     # pairs are embedded again.
     accumulate: int = 1
+    # Updates whose results the host need not know before it begins another, so that a GPU never waits for it. A loss
+    # that is not finite stops all further steps on the device, and the run at most this number of updates later.
+    check_lag: int = 0
     learning_rate: float = 1e-4
     adam_betas: tuple[float, float] = (0.0, 0.999)
     gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
@@ -30,6 +33,8 @@ class LearnerConfig(ForwardConfig):
         super().__post_init__()
         if self.accumulate < 1:
             raise ValueError(f"accumulate is at least 1 part, got {self.accumulate}")
+        if self.check_lag < 0:
+            raise ValueError(f"check_lag is at least 0 updates, got {self.check_lag}")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from interplay.agent.inference_device import send
 from interplay.learner.check_shapes import check_shapes
 
 
@@ -45,8 +46,8 @@ def ibt_loss(*, utility: Tensor, marks_positive: Tensor, marks_negative: Tensor,
     check_shapes(utility=(utility, "float [T, B]"), first=(first, "bool [T, B]"))
     sign = pair_signs(marks_positive=marks_positive, marks_negative=marks_negative, first=first, valid=valid)
     where = sign.nonzero(as_tuple=True)
-    direction = sign[where].to(utility.device, utility.dtype, non_blocking=True)  # [pairs]
-    earlier, later, lane = (index.to(utility.device, non_blocking=True) for index in where)
+    direction = send(sign[where].to(utility.dtype), utility.device)  # [pairs]
+    earlier, later, lane = (send(index, utility.device) for index in where)
     margin = direction * (utility[later, lane] - utility[earlier, lane])
 
     count = max(1, len(margin))

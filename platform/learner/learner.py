@@ -4,12 +4,17 @@ It is independent of processes and files.
 
     update = load (unrolls to the device) -> learn (forward, terms, backward, sum over ranks, step, metrics)
 
+On a GPU `load` copies on a stream of its own, and with `LearnerConfig.check_lag` nothing of an update waits for the
+device: the host prepares the next one while the GPU computes.
+
 With `LearnerConfig.accumulate` forward, terms and backward run part by part (`interplay.learner.batch_parts`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +22,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.inference_device import send
 from interplay.agent.mark_head import MarkState, mark_classes
 from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
-from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
+from interplay.learner.batch import LearnerBatch, Tensors, load_batch, tensors_of
 from interplay.learner.batch_parts import BatchPart, counts_of, empty_like, split_batch
 from interplay.learner.config import LearnerConfig
 from interplay.learner.forward import Forward
 from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, Term, demonstration_terms
+from interplay.learner.pending_metrics import PendingMetrics, fetch_later
 from interplay.learner.process_group import ProcessGroup, SingleProcess
 from interplay.learner.rollout_terms import effective_shares, rollout_terms
+from interplay.learner.weights_snapshot import WeightsSnapshot
 
 
 class Learner:
@@ -57,8 +65,13 @@ class Learner:
         self._generator = generator
         self._dataset_state = agent.initial_state(dataset_lanes)
         self._mark_state = None if agent.marks is None else agent.marks.initial_state(dataset_lanes)
-        # A fused kernel on GPUs; None is torch's default on the CPU.
-        self._fused = True if self.device.type == "cuda" else None
+        # A fused kernel on GPUs, and where the device itself decides whether to step; None is torch's default.
+        self._fused = True if self.device.type == "cuda" or config.check_lag else None
+        self._pending: deque[PendingMetrics] = deque()
+        self._broken = torch.zeros((), device=self.device)  # 1 once an update was not finite: no further step is made
+        self._copies: torch.cuda.Stream | None = None
+        if self.device.type == "cuda":
+            self._copies = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]  # torch does not annotate it
         self._optimizer = torch.optim.Adam(
             agent.parameters(), lr=config.learning_rate, betas=config.adam_betas, fused=self._fused
         )
@@ -76,10 +89,29 @@ class Learner:
             ValueError: no weighted loss applies to this agent and these unrolls; or ranks differ at the start.
             FloatingPointError: the loss or its gradient is not finite. The weights are unchanged.
         """
-        return self.learn(self.load(demonstrated=demonstrated, rollout=rollout))
+        return dict(self.begin_update(demonstrated=demonstrated, rollout=rollout))
+
+    def begin_update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> Mapping[str, float]:
+        """As `update`, without waiting for the metrics if `config.check_lag` is above 0; reading one waits.
+
+        The unrolls may change afterwards.
+
+        Raises:
+            FloatingPointError: as `update`, of this update or of one at most `config.check_lag` before.
+        """
+        return self.begin(self.load(demonstrated=demonstrated, rollout=rollout))
+
+    def settle(self) -> None:
+        """Waits for all updates that were begun.
+
+        Raises:
+            FloatingPointError: one was not finite; the weights are those before it.
+        """
+        while self._pending:
+            self._pending.popleft().fetch()
 
     def load(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> LearnerBatch:
-        """Copy unrolls to the device. May be called for the next update from another thread.
+        """Copy unrolls to the device, on a GPU while it computes. May be called for the next update, in another thread.
 
         On the CPU nothing is copied, so the unrolls must not change until `learn` has returned.
 
@@ -88,33 +120,67 @@ class Learner:
         """
         if rollout is not None and ("reward" not in rollout.arrays or rollout.state is None):
             raise ValueError("a rollout needs its array `reward` [T, B] and the recurrent state before its row 0")
-        return LearnerBatch(
-            *(None if each is None else to_tensors(each, self.device) for each in (demonstrated, rollout))
-        )
+        if self._copies is None:
+            return load_batch(demonstrated, rollout, self.device)
+        with torch.cuda.stream(self._copies):
+            batch = load_batch(demonstrated, rollout, self.device)
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]  # torch does not annotate it
+            copied.record(self._copies)
+        return batch._replace(copied=copied)
 
     def learn(self, batch: LearnerBatch) -> dict[str, float]:
         """As `update`, from the result of `load`."""
+        return dict(self.begin(batch))
+
+    def begin(self, batch: LearnerBatch) -> Mapping[str, float]:
+        """As `begin_update`, from the result of `load`."""
         self._check_ranks()
+        self._take_over(batch)
         self._optimizer.zero_grad(set_to_none=True)
         names, scalars = self._backward(batch)
         self.group.sum_gradients(self.agent.parameters())
-        metrics = _fetch({**scalars, "gradient_norm": self._clip()})
-        self._check_finite(metrics, names)
+        scalars = {**scalars, "gradient_norm": self._clip()}
         for parameters in self._optimizer.param_groups:
             parameters["lr"] = self.config.rate_at(self.updates)
-        self._optimizer.step()
+        metrics = self._step_unchecked(scalars, names) if self.config.check_lag else self._step(scalars, names)
         self.updates += 1
+        if batch.copied is not None:
+            batch.copied.synchronize()  # the caller may overwrite the arrays
+        return metrics
+
+    def _step(self, scalars: Mapping[str, Tensor], names: list[str]) -> dict[str, float]:
+        metrics = _fetch(scalars)
+        _check_finite(metrics, names, self.updates)
+        self._optimizer.step()
         return effective_shares(metrics)
+
+    def _step_unchecked(self, scalars: Mapping[str, Tensor], names: list[str]) -> PendingMetrics:
+        """A step that the device omits if this update, or one before, is not finite."""
+        finite = torch.isfinite(torch.stack([scalars["loss"].double(), scalars["gradient_norm"].double()])).all()
+        self._broken = torch.maximum(self._broken, 1.0 - finite.float())
+        self._optimizer.found_inf = self._broken  # type: ignore[attr-defined]  # as torch.amp's scaler sets it
+        self._optimizer.step()
+        metrics = fetch_later(scalars, partial(_finished, names=names, update=self.updates))
+        self._pending.append(metrics)
+        while len(self._pending) > self.config.check_lag:
+            self._pending.popleft().fetch()
+        return metrics
+
+    def _take_over(self, batch: LearnerBatch) -> None:
+        """Makes the computation wait for the copies of a batch, and their memory stay until it ends."""
+        if batch.copied is not None:
+            stream = torch.cuda.current_stream(self.device)
+            stream.wait_event(batch.copied)
+            for tensor in tensors_of(batch):
+                tensor.record_stream(stream)
 
     def weights(self) -> dict[str, NDArray[np.generic]]:
         """A copy of the agent's weights on the CPU, for actors."""
-        state = self.agent.state_dict()
-        if self.device.type == "cpu":
-            return {name: tensor.detach().numpy().copy() for name, tensor in state.items()}
-        # From a GPU in one copy: hundreds of small ones would each synchronize.
-        flat = torch.cat([tensor.detach().reshape(-1) for tensor in state.values()]).cpu()
-        parts = torch.split(flat, [tensor.numel() for tensor in state.values()])
-        return {name: part.view(state[name].shape).numpy() for name, part in zip(state, parts, strict=True)}
+        return self.snapshot()()
+
+    def snapshot(self) -> WeightsSnapshot:
+        """The weights after the last update, to be fetched when they are wanted; does not wait for a GPU."""
+        return WeightsSnapshot(self.agent.state_dict())
 
     def state(self) -> dict[str, Any]:
         """State for a checkpoint except the agent's weights, the same on every rank; every rank must call it."""
@@ -256,7 +322,7 @@ class Learner:
         if self.agent.marks is None or self._mark_state is None or rows is None:
             return None, None
         core = output.core[:, part.batch.rollout_lanes :]
-        marks = mark_classes(rows.host["positive"], rows.host["negative"]).to(core.device, non_blocking=True)
+        marks = send(mark_classes(rows.host["positive"], rows.host["negative"]), core.device)
         state = MarkState(*(each[part.lanes] for each in self._mark_state))
         logits, after = self.agent.marks(core, marks, rows.device["first"], state)
         return logits, MarkState(*(each.detach() for each in after))
@@ -264,14 +330,6 @@ class Learner:
     def _clip(self) -> Tensor:
         limit = self.config.gradient_clip
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
-
-    def _check_finite(self, metrics: Mapping[str, float], names: list[str]) -> None:
-        listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
-        if not np.isfinite(metrics["loss"]):
-            raise FloatingPointError(f"the loss of update {self.updates} is {metrics['loss']}: {listed}")
-        norm = metrics["gradient_norm"]
-        if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
-            raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm}: {listed}")
 
 
 def _concatenate(
@@ -315,6 +373,20 @@ def _fetch(values: Mapping[str, Tensor]) -> dict[str, float]:
     """Scalars by name as floats, in one copy: the only point of an update that waits for the device."""
     numbers = _stacked(values).tolist()
     return dict(zip(values, numbers, strict=True))
+
+
+def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> dict[str, float]:
+    _check_finite(metrics, names, update)
+    return effective_shares(metrics)
+
+
+def _check_finite(metrics: Mapping[str, float], names: list[str], update: int) -> None:
+    listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
+    if not np.isfinite(metrics["loss"]):
+        raise FloatingPointError(f"the loss of update {update} is {metrics['loss']}: {listed}")
+    norm = metrics["gradient_norm"]
+    if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
+        raise FloatingPointError(f"the gradient of update {update} has norm {norm}: {listed}")
 
 
 def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:

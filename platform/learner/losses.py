@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from interplay.agent.inference_device import send
 from interplay.learner.averages import masked_mean
 from interplay.learner.check_shapes import check_shapes
 
@@ -169,12 +170,12 @@ def css(
         vision,
     )
 
-    read = text.to(vision.device) if language is None else language
+    read = send(text, vision.device) if language is None else language
     pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
     if others is None:
-        other = gather(read)[:, permutation.to(read.device)][mismatching]
+        other = gather(read)[:, send(permutation, read.device)][mismatching]
     else:
-        other = others.read(text_other.to(vision.device)[mismatching])
+        other = others.read(send(text_other, vision.device)[mismatching])
     pairs_language = torch.cat([read[matching], other])
     logits = discriminator(pairs_vision, pairs_language)
     count = len(matching[0])
@@ -195,7 +196,7 @@ def _count_like(number: int, like: Tensor) -> Tensor:
 
 def _indices(mask: Tensor, on: Tensor) -> tuple[Tensor, ...]:
     """Indices where a mask [T, B] is true, on the device of `on`."""
-    return tuple(index.to(on.device, non_blocking=True) for index in mask.nonzero(as_tuple=True))
+    return tuple(send(index, on.device) for index in mask.nonzero(as_tuple=True))
 
 
 def _mean(values: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import movement_log_probs
+from interplay.agent.inference_device import send
 from interplay.agent.mark_head import mark_classes
 from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
@@ -172,7 +173,7 @@ def demonstration_terms(
         averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
         yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
     if mark_logits is not None:
-        marks = mark_classes(host["positive"], host["negative"]).to(mark_logits.device, non_blocking=True)
+        marks = send(mark_classes(host["positive"], host["negative"]), mark_logits.device)
         found = mark_loss(logits=mark_logits, marks=marks)
         averages = {"marks_predicted": (Mean(found.predicted, found.rows),)}
         averages["marks_sign_accuracy"] = (Mean(found.sign_accuracy, found.marked),)
@@ -198,7 +199,7 @@ def _language_cloning(
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
     cloned = host.get("words_cloned", host["cloned"])
     spoken_rows = (host["spoke"] & cloned & ~host["last"]).nonzero(as_tuple=True)
-    indices = tuple(index.to(mask.device, non_blocking=True) for index in spoken_rows)
+    indices = tuple(send(index, mask.device) for index in spoken_rows)
     tokens = arrays["tokens"][indices]
     words = losses.token_cloning(
         log_probs=agent.language.token_log_probs(output.core[indices], tokens), tokens=tokens, reduce=config.cloning

@@ -77,12 +77,8 @@ def vtrace(
     next_value = torch.cat([value[1:], bootstrap[None]])
     weighted_delta = torch.where(mask, rho * (reward + discount * next_value - value), zero)
 
-    correction = torch.zeros_like(bootstrap)
-    corrections = []
-    for t in reversed(range(len(value))):
-        correction = weighted_delta[t] + trace[t] * correction
-        corrections.append(correction)
-    targets = value + torch.stack(corrections[::-1])
+    corrections = corrections_in_turn if value.device.type == "cpu" else corrections_by_doubling
+    targets = value + corrections(weighted_delta, trace)
 
     next_target = torch.cat([targets[1:], bootstrap[None]])
     return VTrace(
@@ -90,6 +86,30 @@ def vtrace(
         advantage=torch.where(mask, reward + discount * next_target - value, zero),
         rho=rho,
     )
+
+
+def corrections_in_turn(delta: Tensor, trace: Tensor) -> Tensor:
+    """x_t = delta_t + trace_t x_{t+1} for t = T - 1, ..., 0, with x_T = 0; all [T, B]."""
+    following = torch.zeros_like(delta[0])
+    found = []
+    for t in reversed(range(len(delta))):
+        following = delta[t] + trace[t] * following
+        found.append(following)
+    return torch.stack(found[::-1])
+
+
+def corrections_by_doubling(delta: Tensor, trace: Tensor) -> Tensor:
+    """As `corrections_in_turn` up to rounding, in log2(T) operations on all T: for GPUs, where each operation counts.
+
+    After the round with a given `span`, x_t is the sum of its first 2 span terms, and `trace` the product of as many
+    factors; rows with fewer are complete.
+    """
+    span = 1
+    while span < len(delta):
+        delta = torch.cat([torch.addcmul(delta[:-span], trace[:-span], delta[span:]), delta[-span:]])
+        trace = torch.cat([trace[:-span] * trace[span:], trace[-span:]])
+        span *= 2
+    return delta
 
 
 @torch.no_grad()

@@ -105,6 +105,9 @@ class FlowMetrics:
         return metrics
 
 
+FetchWeights = Callable[[], Weights]
+
+
 class RolloutBatch(NamedTuple):
     """Rollouts for one batch of updates. The arrays are overwritten after the next batch is taken."""
 
@@ -140,11 +143,11 @@ class BatchSource(Protocol):
 class RolloutSource(BatchSource, Protocol):
     """Delivers rollouts with their reward."""
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
         """Returns the next batch.
 
         Args:
-            weights: returns a copy of the learner's current weights.
+            snapshot: returns the learner's current weights, which are fetched when they are wanted, in any thread.
             version: of these weights: the number of batches they were trained on.
             ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
         """

@@ -14,7 +14,7 @@ from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction
-from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.prefetcher import Lookahead
@@ -42,17 +42,19 @@ class InlineRollouts:
         self._reference = reference
         self._lane_state = LaneState()  # after the last unroll
         self._returns = EpisodeReturns(actor.lanes)
+        self._overlap = overlap
         self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
         started = time.monotonic()
-        unroll, reward_version = self._ahead.take(self._maker(weights(), version))
+        # Without an unroll ahead, this one is made while the learner waits, so its weights are still the current ones.
+        unroll, reward_version = self._ahead.take(lambda: self._make(snapshot(), version))
         self._wait_seconds += time.monotonic() - started
-        if ahead:
-            self._ahead.begin(self._maker(weights(), version))
+        if ahead and self._overlap:
+            self._ahead.begin(self._maker(snapshot(), version))
         taken = ConsumedUnroll(0, self._taken, unroll.version)
         self._taken += 1
         return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
@@ -76,12 +78,12 @@ class InlineRollouts:
     def close(self) -> None:
         self._ahead.close()
 
-    def _maker(self, weights: Weights, version: int) -> Callable[[], tuple[Unroll, int]]:
-        return lambda: self._make(weights, version)
+    def _maker(self, fetch: FetchWeights, version: int) -> Callable[[], tuple[Unroll, int]]:
+        return lambda: self._make(fetch, version)
 
-    def _make(self, weights: Weights, version: int) -> tuple[Unroll, int]:
+    def _make(self, fetch: FetchWeights, version: int) -> tuple[Unroll, int]:
         with self._heartbeats["actor"][0].busy("plays"):
-            self._actor.load_weights(weights, version)
+            self._actor.load_weights(fetch(), version)
             unroll = self._actor.unroll()
         with self._heartbeats["reward"][0].busy("scores"):
             scored = self._function.score(unroll.arrays, self._lane_state)

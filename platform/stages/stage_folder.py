@@ -19,7 +19,9 @@ from interplay.runtime.batch_sources import Ledger
 
 # Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
 # where and how its learner computes, because a run that was begun on a GPU may continue without one.
-CHANGEABLE_SETTINGS = frozenset({"training", "device", "compile", "channels_last", "recompute", "accumulate"})
+CHANGEABLE_SETTINGS = frozenset(
+    {"training", "device", "compile", "channels_last", "recompute", "accumulate", "check_lag"}
+)
 
 TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others
 LOCK_SECONDS = 10.0  # timeout of a lock: a killed process takes a moment to release it

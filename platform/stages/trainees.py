@@ -25,6 +25,7 @@ from interplay.agent.weights import Weights
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
+from interplay.learner.pending_metrics import joined
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationSource, FlowMetrics, Ledger, RolloutSource
 from interplay.stages.run import ReportActivity
 
@@ -66,8 +67,13 @@ class Trainee(ABC):
         return describe_agent(self.agent, self.vocabulary)
 
     def weights(self) -> Mapping[str, Tensor]:
-        """The agent's weights."""
+        """The agent's weights.
+
+        Raises:
+            FloatingPointError: an update was not finite: nothing is to be saved.
+        """
         self._beat(SAVES)
+        self.learner.settle()
         return self.agent.state_dict()
 
     def state(self) -> Mapping[str, Any]:
@@ -110,14 +116,14 @@ class ImitationTrainee(Trainee):
     def step(self, ahead: bool) -> Mapping[str, float]:
         unroll, taken = self.demonstrated.take(ahead=ahead)
         assert unroll is not None, "imitation learns from demonstrations alone"
-        metrics = self.learner.update(demonstrated=unroll)
+        learned = self.learner.begin_update(demonstrated=unroll)
         self.ledger.write(self.learner.updates, demonstrated=taken)
-        metrics |= self._flow.metrics()
+        metrics = self._flow.metrics()
         self.steps += unroll.lanes * (unroll.steps + 1)
         update = self.learner.updates
         if self._measure is not None and (update % self._measure_every == 0 or update == self._measure_at):
             metrics |= self._measure()
-        return metrics
+        return joined(learned, metrics)
 
 
 class Watcher(Protocol):
@@ -154,24 +160,27 @@ class ReinforcementTrainee(Trainee):
 
     def step(self, ahead: bool) -> Mapping[str, float]:
         """`updates_per_batch` updates from one batch of rollouts."""
-        batch = self.rollouts.take(self.learner.weights, self.unrolls, ahead=ahead)
-        unroll, metrics, read = batch.unroll, dict[str, float](), list[ConsumedUnroll]()
+        batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead)
+        unroll, read = batch.unroll, list[ConsumedUnroll]()
+        learned: Mapping[str, float] = {}
+        reward_mean = float(unroll.arrays["reward"].mean())
         for number in range(self.updates_per_batch):
             demonstration = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
             self._beat(LEARNS)
-            metrics = self.learner.update(rollout=unroll, demonstrated=demonstration.unroll)
+            learned = self.learner.begin_update(rollout=unroll, demonstrated=demonstration.unroll)
             read += demonstration.taken
         lags = [self.unrolls - taken.version for taken in batch.taken]
         self.unrolls += 1
         self.steps += unroll.lanes * unroll.steps
         self.ledger.write(self.unrolls, played=batch.taken, demonstrated=read)
-        metrics["reward_mean"] = float(unroll.arrays["reward"].mean())
+        metrics = {"reward_mean": reward_mean}
         metrics["reward_version"] = batch.reward_version
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
         metrics |= _means_by_kind(batch.ended.tasks)
         if self._measure is not None and self.unrolls % self._measure_every == 0:
             metrics |= self._measure()
-        return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
+        metrics |= self.watcher(self.unrolls, self.learner.weights, batch.ended)
+        return joined(learned, metrics)
 
     def state(self) -> Mapping[str, Any]:
         return {

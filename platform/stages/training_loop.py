@@ -190,14 +190,19 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
 class _Averages:
     """Mean of each metric since the last log, over the updates that reported it; maximum for `LOGGED_AS_MAXIMUM`.
 
-    Counts of tasks are summed, and means over the tasks of a kind are weighted by their number.
+    Counts of tasks are summed, and means over the tasks of a kind are weighted by their number. Pending metrics are not
+    waited for before `take`.
     """
 
     def __init__(self) -> None:
+        self._pending: list[Mapping[str, float]] = []
         self._sums: dict[str, float] = defaultdict(float)
         self._counts: dict[str, float] = defaultdict(float)
 
     def add(self, metrics: Mapping[str, float]) -> None:
+        self._pending.append(metrics)
+
+    def _sum(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
             if name in LOGGED_AS_MAXIMUM:
                 self._sums[name], self._counts[name] = max(self._sums.get(name, value), value), 1
@@ -210,6 +215,9 @@ class _Averages:
             self._counts[name] += weight
 
     def take(self) -> dict[str, float]:
+        for metrics in self._pending:
+            self._sum(metrics)
+        self._pending.clear()
         means = {name: total / self._counts[name] for name, total in self._sums.items()}
         self._sums.clear()
         self._counts.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +44,16 @@ def test_every_way_is_measured_on_the_same_work(benchmark: ModuleType) -> None:
         assert row.best <= row.median
     assert rows[0].gflop == rows[1].gflop > 0.01
     assert rows[0].apart == 0 < rows[1].apart < 0.1
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"), [("loop", "check_lag=2"), ("gradient", "cosine"), ("serve", "scores 2 lanes in bf16")]
+)
+def test_the_parts_around_an_update_are_measured(part: str, shown: str) -> None:
+    sizes = ["--device", "cpu", "--size", "nano", "--steps", "2", "--lanes", "2", "--updates", "1"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "gpu_parts.py"), part, *sizes]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert shown in told.stdout and " nan " not in told.stdout
 
 
 def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:

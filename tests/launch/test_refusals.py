@@ -72,6 +72,18 @@ def test_a_diverging_loss_names_the_last_checkpoint(tmp_path: Path, capsys: pyte
     assert not opened(settings).stage("clone").finished
 
 
+def test_a_loss_that_is_known_late_ends_the_stage_before_anything_is_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(tmp_path, "clone.learner.check_lag=9", "clone.training.log_every=9", "clone.listening_episodes=0")
+    interplay("collect", settings)
+    wild = ("clone.learner.learning_rate=1e4", "clone.training.checkpoint_every=4")
+    said = refused("clone", [*settings, *wild], capsys)
+    assert "the loss of update 1 is nan" in said and "Nothing had been saved" in said
+    assert len((tmp_path / "run/clone/ledger.jsonl").read_text().splitlines()) == 4  # it had gone on until then
+    assert not opened(settings).stage("clone").checkpoints.exists()
+
+
 def test_an_unknown_gymnasium_id_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPool-v1"))
     assert "CartPool" in refused("collect", settings, capsys)

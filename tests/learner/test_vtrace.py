@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from interplay.learner.vtrace import VTrace, policy_gradient, ratio_statistics, vtrace
+from interplay.learner.vtrace import (
+    VTrace,
+    corrections_by_doubling,
+    corrections_in_turn,
+    policy_gradient,
+    ratio_statistics,
+    vtrace,
+)
 
 T, B = 7, 4
 
@@ -47,6 +54,16 @@ def slow_targets(inputs: dict[str, Tensor], rho_clip: float, c_clip: float) -> n
                 total += weight * delta
             targets[s, b] = total
     return targets
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 8, 13, 50])
+def test_doubling_gives_what_the_loop_gives(steps: int) -> None:
+    generator = torch.Generator().manual_seed(steps)
+    delta, trace = (torch.randn(steps, B, generator=generator, dtype=torch.float64) for _ in range(2))
+    trace[steps // 2, 0] = 0.0
+    torch.testing.assert_close(
+        corrections_by_doubling(delta, trace), corrections_in_turn(delta, trace), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("rho_clip", "c_clip"), [(1.0, 1.0), (0.7, 1.3), (2.0, 0.5)])

@@ -235,15 +235,15 @@ class RankZeroLearner(Learner):
         self._rank_workers = rank_workers
         self._joiner = LaneJoiner(pinned=self.device.type == "cuda", fetch_seconds=0.0)  # it has its unrolls
 
-    def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
+    def begin_update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> Mapping[str, float]:
         size = self.group.size
         own, *others = [
             (lanes_of_rank(demonstrated, rank, size), lanes_of_rank(rollout, rank, size)) for rank in range(size)
         ]
-        update = super().update
+        begin = super().begin_update
 
-        def learn() -> dict[str, float]:
-            return update(**self._joiner.assemble(demonstrated=own[0], rollout=own[1]))
+        def learn() -> Mapping[str, float]:
+            return begin(**self._joiner.assemble(demonstrated=own[0], rollout=own[1]))
 
         return self._rank_workers.run_on_all_ranks("update", "learns", others, learn)
 

@@ -27,7 +27,7 @@ from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import FreeActors, LagBound
-from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
@@ -90,16 +90,16 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         self._unrolls: dict[PendingUnroll, OutstandingUnroll] = {}
         self._free = FreeActors(self._config.in_flight)
         self._held_bytes, self._unscored = 0, 0  # of unrolls that arrived and are in no batch; how many lack a score
-        self._weights: tuple[int, Weights] | None = None  # to be published
+        self._weights: tuple[int, FetchWeights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
         scoring.connect(self._completions, self._set_scored)
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
         self._release_used()
         if self._weights is None:
             self._outstanding.batch = version  # batch j is trained on by weights of version j
-        self._weights = (version, weights())
+        self._weights = (version, snapshot())
         self._prefetcher.wake()
         filled = self._context.take(self._prefetcher, "for rollouts")
         self._used = filled.buffer
@@ -178,8 +178,9 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         With an inference server, the weights are published to the server, and actors get none.
         """
         assert self._weights is not None, "take was not called"
-        version, weights = self._weights
+        version, fetch = self._weights
         if self._published is None or self._published[0] != version:
+            weights = fetch()
             self._published = (version, ray.put(weights))
             self._published_bytes = sum(array.nbytes for array in weights.values())
         if self._inference is None:

@@ -1,0 +1,175 @@
+"""What a GPU does in the parts around an update: the loop, the direction of the gradient, scoring and acting.
+
+    python benchmarks/gpu_parts.py loop --size 71m --way "bf16 compiled channels_last" --accumulate 6
+    python benchmarks/gpu_parts.py gradient --size 18m     # against float32, eager, on the same device
+    python benchmarks/gpu_parts.py serve --size 71m        # reward model with reference policy, and decisions
+    python benchmarks/gpu_parts.py loop --device cpu --size nano --steps 4 --lanes 2 --updates 2
+
+`loop` makes updates as training does, next to a thread that fetches the weights of each, with `learner.check_lag` 0
+and 2. It shows milliseconds an update, of them CPU time of this process, and on a GPU by torch's profiler: kernels
+launched, synchronizing calls, and the share of time that the GPU was busy. Apart from this package only torch and numpy
+are needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import learner as updates  # benchmarks/learner.py
+import torch
+
+from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.network import Agent
+from interplay.agent.policy import LocalPolicy
+from interplay.learner.device import find_device
+from interplay.learner.learner import Learner
+from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.reference_gate import WithReferenceGate
+from interplay.reward.reward_functions import LaneState
+
+LAGS = (0, 2)  # of `learner.check_lag`
+PROFILED = 3  # updates
+LAUNCHES, WAITS = ("LaunchKernel",), ("Synchronize",)  # in the names of CUDA's calls
+LANES_SCORED, LANES_DECIDED = (6, 16, 96), (16, 64, 256, 1024)
+
+
+def rest(device: torch.device) -> None:
+    """Waits until the device has finished its work."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def best_ms(run: Callable[[], object], device: torch.device, times: int) -> float:
+    """Milliseconds of the fastest of several calls, the device at rest before and after."""
+    run()
+    taken = []
+    for _ in range(times):
+        rest(device)
+        start = time.perf_counter()
+        run()
+        rest(device)
+        taken.append(time.perf_counter() - start)
+    return 1e3 * min(taken)
+
+
+def looped(learner: Learner, given: list[Mapping[str, Any]], count: int) -> tuple[float, float]:
+    """Milliseconds of an update in the loop: of the clock, and of this process' CPU time."""
+    with ThreadPoolExecutor(1) as actors:
+        rest(learner.device)
+        start, cpu, fetched = time.perf_counter(), time.process_time(), None
+        for number in range(count):
+            learner.begin_update(**given[number % len(given)])
+            if fetched is not None:
+                fetched.result(timeout=600)
+            fetched = actors.submit(learner.snapshot())
+        learner.settle()
+        rest(learner.device)
+        return 1e3 * (time.perf_counter() - start) / count, 1e3 * (time.process_time() - cpu) / count
+
+
+def profiled(learner: Learner, given: list[Mapping[str, Any]]) -> dict[str, float]:
+    """By torch's profiler, an update: kernels launched, synchronizing calls, and the GPU's busy share of the time."""
+    kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=kinds) as profile:
+        wall, _ = looped(learner, given, PROFILED)
+    events = profile.key_averages()
+
+    def calls(names: tuple[str, ...]) -> float:
+        found = [each.count for each in events if each.key.startswith("cu") and any(name in each.key for name in names)]
+        return sum(found) / PROFILED
+
+    busy = sum(event.self_device_time_total for event in events) / 1e3 / PROFILED
+    return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy": busy / wall}
+
+
+def loop(asked: argparse.Namespace) -> None:
+    """Prints one line for each `check_lag`."""
+    for lag in LAGS:
+        way = updates.WAYS[asked.way]
+        learner = updates.learner_of(
+            asked.size, asked.lanes, device=str(asked.device), check_lag=lag, accumulate=asked.accumulate, **way
+        )
+        given = [updates.unrolls(learner.agent, asked.steps, asked.lanes, seed) for seed in range(2)]
+        looped(learner, given, 2)  # compiles
+        wall, cpu = looped(learner, given, asked.updates)
+        frames = 1e3 * updates.frames(asked.steps, asked.lanes) / wall
+        show(f"{asked.size} {asked.way} check_lag={lag}", {"ms": wall, "cpu_ms": cpu, "frames_per_s": frames})
+        if learner.device.type == "cuda":
+            show("    profiled", profiled(learner, given))
+
+
+def gradient(asked: argparse.Namespace) -> None:
+    """Prints how far the gradient of each way is from that of float32: of the whole, and of the worst tensor."""
+    true = gradients(asked, {})
+    ways: dict[str, dict[str, Any]] = {"bf16": {"precision": "bf16"}, "accumulate=2": {"accumulate": 2}}
+    ways["check_lag=2"] = {"check_lag": 2}
+    if asked.device.type == "cuda":
+        ways |= {"fp32 compiled": updates.WAYS["fp32 compiled"], "bf16 compiled": updates.WAYS["bf16 compiled"]}
+        ways |= {"on the CPU": {"device": "cpu"}} if asked.size == "nano" else {}
+    for name, way in ways.items():
+        found = gradients(asked, way)
+        one, other = (torch.cat([each.reshape(-1) for each in named.values()]) for named in (true, found))
+        cosine = float(torch.nn.functional.cosine_similarity(one, other, dim=0))
+        apart = {
+            key: float((found[key] - each).norm() / each.norm()) for key, each in true.items() if each.norm() > 1e-6
+        }
+        worst = max(apart, key=lambda key: apart[key])
+        numbers = {"apart": float((other - one).norm() / one.norm()), "cosine": cosine, "worst": apart[worst]}
+        show(f"{asked.size} {name}", numbers, worst)
+
+
+def gradients(asked: argparse.Namespace, way: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """The gradient of one update on at most 8 lanes of 12 steps, in float64 on the host."""
+    lanes, steps = min(asked.lanes, 8), min(asked.steps, 12)
+    learner = updates.learner_of(asked.size, lanes, **{"device": str(asked.device), **way})
+    learner.update(**updates.unrolls(learner.agent, steps, lanes))
+    named = learner.agent.named_parameters()
+    return {name: each.grad.detach().cpu().double() for name, each in named if each.grad is not None}
+
+
+def serve(asked: argparse.Namespace) -> None:
+    """Prints rows scored a second by a reward model and a reference policy, and decisions a second, by precision."""
+    for precision in ("fp32", "bf16"):
+        on = InferenceDevice(asked.device, precision)
+        policy = updates.agent_of(asked.size)
+        model = Agent(policy.config, policy.layout, updates.WORDS, utility=True)
+        function = WithReferenceGate(LearnedReward(model, 1, on), policy, on)
+        for lanes in sorted({min(lanes, asked.lanes) for lanes in LANES_SCORED}):
+            arrays = updates.unrolls(policy, asked.steps, lanes)["rollout"].arrays
+            ms = best_ms(partial(function.score, arrays, LaneState()), asked.device, asked.updates)
+            rate = 1e3 * asked.steps * lanes / ms
+            show(f"{asked.size} scores {lanes} lanes in {precision}", {"ms": ms, "frames_per_s": rate})
+        for lanes in sorted({min(lanes, 16 * asked.lanes) for lanes in LANES_DECIDED}):
+            arrays = updates.unrolls(policy, 1, lanes)["rollout"].arrays
+            one = {key: arrays[key][:1] for key in policy.layout.observations(0, 0)}
+            acting = LocalPolicy(policy, torch.Generator().manual_seed(0), on=on)
+            ms = best_ms(partial(acting.decide, one, acting.initial_state(lanes)), asked.device, asked.updates)
+            show(f"{asked.size} decides for {lanes} lanes in {precision}", {"ms": ms, "per_s": 1e3 * lanes / ms})
+
+
+def show(name: str, numbers: Mapping[str, float], note: str = "") -> None:
+    """Prints a line."""
+    print(f"{name:52}" + "  ".join(f"{key} {value:.4g}" for key, value in numbers.items()) + f"  {note}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("loop", "gradient", "serve"))
+    parser.add_argument("--device", type=find_device, default="auto")
+    parser.add_argument("--size", default="nano", choices=tuple(updates.SIZES))
+    parser.add_argument("--way", default="bf16", choices=tuple(updates.WAYS))
+    parser.add_argument("--steps", type=int, default=50, help="T")
+    parser.add_argument("--lanes", type=int, default=96, help="of rollouts, and as many of demonstrations")
+    parser.add_argument("--accumulate", type=int, default=1, help="parts of a batch, in `loop`")
+    parser.add_argument("--updates", type=int, default=10, help="or other repetitions")
+    asked = parser.parse_args()
+    {"loop": loop, "gradient": gradient, "serve": serve}[asked.part](asked)
+
+
+if __name__ == "__main__":
+    main()
