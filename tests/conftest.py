@@ -79,15 +79,15 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Starts with the units of many files, which take longest. Leaves out the tests that need a browser where there is
+    """Starts with the units that take longest. Leaves out the tests that need a browser where there is
     no Chromium."""
-    from worker_units import SHARED, unit_of
+    from worker_units import starts_first
 
     if not shutil.which("chromium"):
         without = [item for item in items if item.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=without)
         items[:] = [item for item in items if item not in without]
-    items.sort(key=lambda item: unit_of(item.nodeid) not in SHARED)
+    items.sort(key=lambda item: not starts_first(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)

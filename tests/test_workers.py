@@ -1,4 +1,4 @@
-"""Distribution of the tests over the workers of pytest-xdist: a file's fixtures are built once, and one Ray cluster."""
+"""Distribution of the tests over the workers of pytest-xdist: a file's fixtures are built once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from worker_units import unit_of
+from worker_units import starts_first, unit_of
 
 OURS = [Path(__file__).with_name(name) for name in ("conftest.py", "worker_units.py")]
 FILE = """
@@ -21,9 +21,14 @@ def test_uses_it(built, number): pass
 
 def test_the_tests_of_a_file_and_those_with_ray_or_a_browser_are_units() -> None:
     assert unit_of("tests/agent/test_packed.py::test_x[1::2]") == "tests/agent/test_packed.py"
-    with_ray = {"test_ray_runs", "test_ray_workers", "test_ray_ranks", "test_inference_service", "test_supervision"}
+    with_ray = {"test_ray_runs", "test_ray_ranks", "test_inference_service", "test_supervision"}
     assert {unit_of(f"tests/runtime/{name}.py::test_y") for name in with_ray} == {"ray"}
     assert unit_of("tests/runtime/test_batching.py::test_y") != "ray"
+    assert unit_of("tests/runtime/test_ray_workers.py::test_y") == "tests/runtime/test_ray_workers.py"
+    first = [
+        name for name in ("ray_workers", "ray_runs", "batching") if starts_first(f"tests/runtime/test_{name}.py::y")
+    ]
+    assert first == ["ray_workers", "ray_runs"]
     assert (
         unit_of("tests/studio/test_pages.py::test_y")
         == unit_of("tests/studio/test_live_browser.py::test_z")
