@@ -27,7 +27,7 @@ from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_device, checkpoint_of, learned_setters
 from interplay.stages.stage_folder import WORK_LOCK
-from interplay.stages.word_coverage import check_start_coverage
+from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         if waiting:
             if config.solver == "agent":
                 check_start_coverage(run, config.checkpoint, store)
+                if config.setter_agent:
+                    check_setter_words(run, config.setter_agent, config.checkpoint)
             record = _recorded_by_workers if config.workers else _recorded_here
             for episode in record(run, config, stage, waiting, stop):
                 clock.claim()

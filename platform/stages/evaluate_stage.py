@@ -35,7 +35,7 @@ from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_device, checkpoint_of, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
-from interplay.stages.word_coverage import check_texts
+from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -84,6 +84,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)
     for stage in agents.values():
         check_texts(run, stage, [probe.instruction for probe in (*probes, *counterfactuals)], "of the probes")
+        if config.setter:
+            check_setter_words(run, config.setter, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     with StopRequest() as stop:
         for name in players:

@@ -18,7 +18,7 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.trainees import ReinforcementTrainee
 from interplay.stages.training_loop import train_stage
-from interplay.stages.word_coverage import check_reward_coverage, check_start_coverage
+from interplay.stages.word_coverage import check_reward_coverage, check_setter_words, check_start_coverage
 
 
 def reinforce(run: Run) -> None:
@@ -38,6 +38,8 @@ def reinforce(run: Run) -> None:
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_start_coverage(run, config.start, snapshot)
+    if config.actor.learned_setters:
+        check_setter_words(run, config.setter, config.start)
     rewards = reward_source(run)
     if rewards.model is not None:
         check_reward_coverage(run, snapshot)

@@ -91,6 +91,25 @@ def check_reward_coverage(run: Run, snapshot: Snapshot) -> None:
         check_coverage(f"the reward model of {paying.path}", read, sampled_texts(snapshot), known)
 
 
+def check_setter_words(run: Run, setter: str, listener: str) -> None:
+    """Check the words that a setter agent can say in the vocabulary of the agent that hears them, unless both are of
+    this run.
+
+    Args:
+        setter: stage or path of the setter's checkpoint.
+        listener: stage or path of the other one.
+
+    Raises:
+        CheckpointError: the listener lacks too many of them, or there is no such checkpoint.
+    """
+    if all(run.stage(name).checkpoints.exists() for name in (setter, listener)):
+        return
+    spoken, hearing = vocabulary_of(checkpoint_of(run, setter, "setter")), checkpoint_of(run, listener)
+    known = vocabulary_of(hearing)
+    if known != spoken:
+        check_coverage(f"the agent of {hearing.path}", known, spoken.words)
+
+
 def vocabulary_of(checkpoint: Checkpoint) -> Vocabulary:
     """The vocabulary of a checkpoint's agent."""
     return read_description(checkpoint.description)[2]

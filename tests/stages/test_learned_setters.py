@@ -15,6 +15,7 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.stages.clone_stage import clone_setter
@@ -202,3 +203,27 @@ def test_a_setter_of_another_world_is_refused(
     for verb in ("collect", "clone"):
         interplay(verb, other)
     assert "is for another world: image is [16, 24, 3] there" in refused("reinforce", other, capsys)
+
+
+@pytest.mark.parametrize(
+    ("verb", "settings"),
+    [
+        ("reinforce", (*LEARNED, "reinforce.setter=PATH")),
+        ("collect-agent", ("collect_agent.setter_agent=PATH", "collect_agent.episodes=30")),
+        ("evaluate", ("evaluate.setter=PATH", "evaluate.kinds=[go]")),
+    ],
+)
+def test_a_setter_from_elsewhere_whose_words_the_agent_does_not_know_is_refused(
+    with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str, settings: tuple[str, ...]
+) -> None:
+    root, elsewhere = copied(with_setter, tmp_path / "here"), tmp_path / "elsewhere"
+    shutil.copytree(root / "run" / "clone-setter" / "checkpoints", elsewhere)
+    file = checkpoint.read(elsewhere).path / "checkpoint.json"
+    fields = json.loads(file.read_text())
+    own = Vocabulary.from_json(fields["vocabulary"])
+    fields["vocabulary"] = Vocabulary([f"zebra-{number}" for number in range(len(own.words))]).to_json()
+    file.write_text(json.dumps(fields))
+    named = [setting.replace("PATH", str(elsewhere)) for setting in settings]
+    shutil.rmtree(root / "run" / "collect-agent", ignore_errors=True)
+    said = refused(verb, tiny(root, *named), capsys)
+    assert "the agent of" in said and "100.0% of those spoken: zebra-0" in said
