@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from interplay.learner.device import check_device_name
+from interplay.core.device_name import check_device_name
 
 
 @dataclass(frozen=True)
