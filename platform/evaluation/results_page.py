@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from interplay.core.files import write_whole
-from interplay.evaluation.figures import standalone
+from interplay.evaluation.figures import SvgFigure, standalone
 from interplay.evaluation.results_figures import results_figures
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
@@ -116,16 +116,17 @@ FINDINGS = (
 def write_results_page(folder: Path, seeds: Sequence[SeedResults]) -> Path:
     """Writes `results.md`, its figures and `results.json` into a folder, and returns the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in results_figures(seeds).items():
+    figures = results_figures(seeds)
+    for name, figure in figures.items():
         write_whole(folder / _file(name), standalone(figure.svg))
     document = json.dumps([asdict(seed) for seed in seeds], indent=1)
     write_whole(folder / NUMBERS, document + "\n")
-    write_whole(folder / PAGE, render_results(seeds))
+    write_whole(folder / PAGE, render_results(seeds, figures))
     return folder / PAGE
 
 
-def render_results(seeds: Sequence[SeedResults]) -> str:
-    """The page as Markdown."""
+def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure]) -> str:
+    """The page as Markdown; `figures` by their names, as files in its folder."""
     numbers = ", ".join(str(seed.seed) for seed in seeds)
     probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
     parts = [
@@ -141,7 +142,7 @@ def render_results(seeds: Sequence[SeedResults]) -> str:
         "## Listening: success under own words minus success under other words\n",
         _shares(seeds, lambda seed: seed.listening, chance=False),
         "## Figures\n",
-        *(f"![{f.caption}]({_file(name)})\n\n{f.caption}\n" for name, f in results_figures(seeds).items()),
+        *(f"![Figure: {name}]({_file(name)})\n\n{figure.caption}\n" for name, figure in figures.items()),
     ]
     return "\n".join(parts)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from loaded_script import loaded
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
@@ -19,12 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("learner_benchmark", ROOT / "benchmarks" / "learner.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["learner_benchmark"] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return loaded("benchmarks/learner.py")
 
 
 def test_it_shows_what_the_playhouse_shows(benchmark: ModuleType) -> None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import threading
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from loaded_script import loaded
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("studio_benchmark", ROOT / "benchmarks" / "studio.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["studio_benchmark"] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return loaded("benchmarks/studio.py")
 
 
 def test_a_client_that_dies_fails_the_measurement(benchmark: ModuleType) -> None:

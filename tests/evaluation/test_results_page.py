@@ -61,7 +61,7 @@ def test_a_claim_needs_three_seeds_whose_interval_excludes_zero(values: list[flo
 
 
 def test_the_findings_compare_with_the_longer_clone() -> None:
-    page = render_results([SEED])
+    page = render_results([SEED], {})
     assert "| -0.10 |" in line(page, "Reinforcement about doubles"), "0.3 is not twice 0.2"
     assert "| +0.10 |" in line(page, "Reinforcement beats cloning"), "the least difference is that of position"
     assert "| +0.30 |" in line(page, "Reinforcement succeeds sooner")
@@ -73,14 +73,14 @@ def test_the_findings_compare_with_the_longer_clone() -> None:
 
 
 def test_without_a_longer_clone_the_page_names_the_clone() -> None:
-    page = render_results([replace(SEED, success={name: SEED.success[name] for name in ("bc", "bc_rl")})])
+    page = render_results([replace(SEED, success={name: SEED.success[name] for name in ("bc", "bc_rl")})], {})
     assert "| BC+RL minus twice BC | +0.10 |" in line(page, "Reinforcement about doubles")
     assert "longer" not in page
 
 
 def test_seeds_are_averaged_by_agent_and_kind() -> None:
     other = replace(SEED, seed=2, success={**SEED.success, "bc_rl": {"go": 0.7, "position": 0.3}})
-    page = render_results([SEED, other])
+    page = render_results([SEED, other], {})
     assert line(page, "bc_rl").startswith("| bc_rl | 0.80 (-0.47 to 2.07) |")
     assert line(page, "chance").startswith("| chance | 0.10 ")
     assert "Seeds of training: 1, 2." in page and "50 go, 50 position" in page

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from loaded_script import loaded
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
@@ -20,12 +19,7 @@ from interplay.env.world import Start
 
 @pytest.fixture(scope="module")
 def soak() -> ModuleType:
-    path = Path(__file__).parents[3] / "benchmarks" / "soak.py"
-    spec = importlib.util.spec_from_file_location("soak", path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["soak"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded("benchmarks/soak.py")
 
 
 def test_nothing_escapes_sinks_or_warns(soak: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loaded_script import loaded
 from PIL import Image
 
 from interplay.env.voxel.config import VoxelConfig
@@ -60,9 +60,5 @@ def test_every_component_is_in_the_table(control: Any) -> None:
 
 
 def test_the_picture_is_what_its_script_draws() -> None:
-    spec = importlib.util.spec_from_file_location("voxel_pictures", DOCS / "voxel_pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded("docs/voxel_pictures.py")
     np.testing.assert_array_equal(np.asarray(Image.open(module.PATH)), module.sheet())
