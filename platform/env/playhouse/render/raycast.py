@@ -198,7 +198,7 @@ def cast(
 
     `primitives`, `rays`: the fields of `PlacedPrimitives` and of `Rays`. `openings` [O, 5]: doorways in the frame of
     their room's unit box, see `_room_row`; `opening_spans` [P, 2]: first and last row of each room. `scratch` [W] is
-    overwritten. Shadows are skipped here and used by `paint` only.
+    overwritten. Shadows are skipped here and used by `shade` only.
     """
     kinds, centers, _, _, inverses, _, rectangles = primitives
     eye, basis, _, us, vs = rays

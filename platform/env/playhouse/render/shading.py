@@ -151,7 +151,7 @@ def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
 
 @compiled
 def _brightness(kind: Any, x: Any, y: Any, z: Any, faces: Any, world: Any, half: Any) -> Any:
-    """Unit normal of a primitive at the point x, y, z of its unit shape."""
+    """Brightness of a primitive at the point x, y, z of its unit shape."""
     ax, ay, az = abs(x), abs(y), abs(z)
     if kind == BOX:
         if ax >= ay and ax >= az:
