@@ -7,6 +7,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from fake_world import LineWorld, record_episode
 from studio_client import agree_to, logged_in, open_studio, visitor
 
@@ -110,6 +111,28 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+
+
+def test_the_scores_of_deleted_episodes_are_deleted_too(tmp_path: Path) -> None:
+    scores, memories = tmp_path / "studio" / "scores.json", tmp_path / "studio" / "memories.npz"
+    session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+    with open_studio(tmp_path) as studio:
+        for seed in range(2):
+            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+        first, second = studio.store.ids()
+        for number, (episode, person) in enumerate(((first, "p-aaaaaa"), (second, "p-bbbbbb"))):
+            studio.database.write(session, f"s{number}", episode, json.dumps({"solver": person}))
+        of_both = {first: 0.25, second: 0.5}
+        scores.write_text(json.dumps({"checkpoint": "1", "uncertain": of_both, "disagree": of_both}))
+        np.savez(memories, ids=np.array([first, second]), memory=np.eye(2, 3, dtype=np.float32))
+        erase(studio, "p-aaaaaa")
+        assert json.loads(scores.read_text()) == {
+            "checkpoint": "1", "uncertain": {second: 0.5}, "disagree": {second: 0.5}
+        }  # fmt: skip
+        with np.load(memories) as file:
+            assert file["ids"].tolist() == [second] and file["memory"].tolist() == [[0.0, 1.0, 0.0]]
+        erase(studio, "p-bbbbbb")
+        assert not memories.exists() and studio.choice.scores("uncertain") == studio.choice.scores("novel") == {}
 
 
 def test_an_episode_that_no_session_names_after_a_kill_is_deleted_too(tmp_path: Path) -> None:

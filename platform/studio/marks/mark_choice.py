@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.marks.assignment import Assignments, Choice
-from interplay.studio.marks.novelty import novelty
+from interplay.studio.marks.novelty import forget, novelty
 from interplay.studio.studies.study import Study
 
 AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
@@ -40,6 +41,15 @@ class MarkChoice:
             return {}
         found: dict[str, float] = json.loads(self._scores.read_bytes())[order]
         return found
+
+    def forget(self, episodes: Collection[str]) -> None:
+        """Removes recordings from the scores, and what a model remembers of them."""
+        forget(self._scores.with_name(MEMORIES), episodes)
+        if self._scores.exists():
+            written = json.loads(self._scores.read_bytes())
+            for order in set(SCORED) & written.keys():
+                written[order] = {name: score for name, score in written[order].items() if name not in episodes}
+            write_whole(self._scores, json.dumps(written) + "\n")
 
     def next(self, person: str, study: Study) -> Choice | None:
         """The next item of a person; None if nothing is left for it.

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.core.files import replacing
+
 
 def novelty(path: Path, marked: Collection[str]) -> dict[str, float]:
     """The novelty of each recording in the file of `interplay score`; none before that was typed.
@@ -21,6 +23,20 @@ def novelty(path: Path, marked: Collection[str]) -> dict[str, float]:
         ids, memory = [str(each) for each in file["ids"]], file["memory"]
     known = np.array([each in marked for each in ids])
     return dict(zip(ids, distances(memory, known).tolist(), strict=True))
+
+
+def forget(path: Path, episodes: Collection[str]) -> None:
+    """Removes recordings from the file of `interplay score`; without any other, the file."""
+    if not path.exists():
+        return
+    with np.load(path, allow_pickle=False) as file:
+        ids, memory = file["ids"], file["memory"]
+    kept = ~np.isin(ids, list(episodes))
+    if not kept.any():
+        path.unlink()
+        return
+    with replacing(path) as temporary, temporary.open("wb") as written:
+        np.savez(written, ids=ids[kept], memory=memory[kept])
 
 
 def distances(memory: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.float64]:

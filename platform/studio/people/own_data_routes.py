@@ -171,7 +171,8 @@ def _played_in(studio: StudioContext, episode: str, person: str) -> bool:
 
 
 def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) -> None:
-    """Deletes a person's episodes with their films, and its sessions with the journals of those under way."""
+    """Deletes a person's episodes with their films and scores, and its sessions with their journals."""
+    studio.choice.forget(episodes)
     for episode in episodes:
         with suppress(KeyError):  # deleted before
             studio.films.forget(studio.film_source(episode))
