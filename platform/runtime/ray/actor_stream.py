@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from ray import ObjectRef
 
 from interplay.runtime.batch_sources import BatchBuffers, SourceStats
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.learner_context import STATUS_SECONDS_PER_WORKER, LearnerContext, total_restarts
-from interplay.runtime.ray.worker_restarts import ActorPipeline, WorkerHandle
+from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 STALL_CHECK_SECONDS = 1.0  # at most, between two looks for overdue results
 
@@ -76,8 +80,22 @@ class ActorStream(ABC, Generic[Filled]):
         """Makes some progress; returns the next batch once it is filled."""
 
     @abstractmethod
+    def _add(self, pipeline: ActorPipeline, pending: PendingUnroll, message: UnrollMessage) -> None:
+        """Takes an unroll that has arrived; those of one actor come in the order of their requests."""
+
+    @abstractmethod
+    def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:
+        """Submits a request of an actor again, to its new process."""
+
     def _receive(self, pipeline: ActorPipeline) -> None:
-        """Receives the results of an actor that have arrived, in the order of their requests."""
+        """Receives the results of an actor that have arrived; restarts the actor if it has failed."""
+        while pipeline.has_ended:
+            pending = pipeline.receive()
+            if pending is None:
+                pipeline.restart(partial(self._resubmit, pipeline))
+                return
+            assert pending.message is not None
+            self._add(pipeline, pending, pending.message)
 
     def _stall_check_due(self) -> bool:
         """Whether to look for overdue results again: often compared with the limit, and not at every event."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from ray import ObjectRef
@@ -13,6 +12,7 @@ from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, SourceStats
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.learner_context import LearnerContext
@@ -79,14 +79,8 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
             self._context.restart_stalled(self._pipelines, self._resubmit, "demonstrations")
         return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
 
-    def _receive(self, pipeline: ActorPipeline) -> None:
-        while pipeline.has_ended:
-            pending = pipeline.receive()
-            if pending is None:
-                pipeline.restart(partial(self._resubmit, pipeline))
-                return
-            assert pending.message is not None
-            self._arrived[pipeline.index].append(UnrollPart(pending.reference, pending.message, {}))
+    def _add(self, pipeline: ActorPipeline, pending: PendingUnroll, message: UnrollMessage) -> None:
+        self._arrived[pipeline.index].append(UnrollPart(pending.reference, message, {}))
 
     def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:
         return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import ray
@@ -29,6 +28,7 @@ from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import FreeActors, LagBound
 from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.inference import InferenceServer
@@ -211,16 +211,10 @@ class RolloutStream(ActorStream[_FilledRollouts]):
     def _set_free(self, pipeline: ActorPipeline) -> None:
         self._free.update(pipeline.index, in_flight=len(pipeline.in_flight), requested=pipeline.next_number)
 
-    def _receive(self, pipeline: ActorPipeline) -> None:
-        while pipeline.has_ended:
-            pending = pipeline.receive()
-            if pending is None:
-                pipeline.restart(partial(self._resubmit, pipeline))
-                return
-            assert pending.message is not None
-            self._held_bytes += pending.message.nbytes
-            self._unscored += 1
-            self._set_free(pipeline)
+    def _add(self, pipeline: ActorPipeline, pending: PendingUnroll, message: UnrollMessage) -> None:
+        self._held_bytes += message.nbytes
+        self._unscored += 1
+        self._set_free(pipeline)
         self._scoring.score(pipeline.index)
 
     def _resubmit(self, pipeline: ActorPipeline, pending: PendingUnroll) -> ObjectRef[Any]:

@@ -1,0 +1,71 @@
+"""The stream of rollouts, with an actor whose answers are given."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ray.exceptions import ActorDiedError
+
+from interplay.reward.reward_functions import ProgressReward
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.reward_replicas import ScoringPool
+from interplay.runtime.ray.rollout_stream import RolloutStream
+from interplay.runtime.ray.worker_restarts import WorkerHandle
+
+
+class Call:
+    """A reference to a call that has ended, or never ends."""
+
+    def __init__(self, result: UnrollMessage | Exception | None) -> None:
+        self._future = Future[Any]()
+        if isinstance(result, Exception):
+            self._future.set_exception(result)
+        elif result is not None:
+            self._future.set_result(result)
+
+    def future(self) -> Future[Any]:
+        return self._future
+
+
+class AnsweringWorker(WorkerHandle):
+    """A worker without a process."""
+
+    results: list[UnrollMessage | Exception | None]
+
+    def start(self, *arguments: Any) -> None:
+        self.incarnation += 1
+
+    def submit(self, method: str, activity: str, *arguments: Any) -> Any:
+        return Call(self.results.pop(0))
+
+
+def test_an_unroll_that_arrived_before_its_actor_failed_is_scored_at_once(tmp_path: Path) -> None:
+    config = RuntimeConfig(kind="ray", actors=1, unrolls_per_batch=1, max_lag=1, in_flight=2)
+    placement: Any = None  # nothing is placed
+    crashes = CrashReports(tmp_path, 1, "abc", 2, 3600.0)
+    worker = AnsweringWorker("actor-0", dict, placement=placement, crashes=crashes, config=config)
+    arrays: dict[str, Any] = {"progress": np.ones((3, 1), np.float32), "last": np.zeros((3, 1), bool)}
+    worker.results = [UnrollMessage(0, arrays, None, 0, [], b""), ActorDiedError(), None]
+    stream = RolloutStream(
+        workers=[worker],
+        scoring=ScoringPool(ProgressReward()),
+        inference=None,
+        reference=None,
+        newer=lambda: None,
+        lanes=1,
+        context=LearnerContext(config, placement, crashes, 0, 0),
+        pinned=False,
+    )
+    weights: Any = None  # the actor needs none
+    stream._weights, stream._published = (0, dict), (0, weights)
+    stream._start()
+    stream._request_unrolls()
+    stream._completions.handle_ended(0.0)
+    assert worker.restarts == 1 and worker.incarnation == 2 and not worker.results  # the second is requested again
+    assert stream._unscored == 0 and stream._outstanding.select_batch() is not None
