@@ -150,7 +150,7 @@ def run(stream: RolloutStream, context: LearnerContext, options: argparse.Namesp
     version = unrolls = 0
     started, cpu, shown = time.monotonic(), 0.0, 0.0
     began = started
-    while time.monotonic() - started < options.seconds or unrolls == 0:
+    while cpu == 0.0 or time.monotonic() - started < options.seconds or unrolls == 0:
         if cpu == 0.0 and time.monotonic() - began > options.warm:
             started, cpu, unrolls = time.monotonic(), time.process_time(), 0
         batch = stream.take(lambda: lambda: weights, version, ahead=True)
