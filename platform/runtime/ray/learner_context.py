@@ -79,7 +79,7 @@ class LearnerContext:
             worker.poll_seconds = seconds
 
     def status(self) -> tuple[WorkerStatus, ...]:
-        """Status of every process, the learner first; of many, at most as old as it takes to read them."""
+        """Status of every process, the learner first; up to `STATUS_SECONDS_PER_WORKER` old for each worker."""
         now = time.monotonic()
         if self._statuses and now - self._status_at < STATUS_SECONDS_PER_WORKER * len(self.workers):
             return self._statuses

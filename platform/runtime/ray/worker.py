@@ -76,7 +76,7 @@ class Worker(WorkerProcess):
         return make(*arguments)
 
     def call(self, method: str, activity: str, *arguments: Any) -> Any:
-        """Calls a method of the hosted object; `activity` describes it in the heartbeat. a `WorkerReply` has it."""
+        """Calls a method of the hosted object; `activity` describes it in the heartbeat, which a `WorkerReply` has."""
         self._log.truncate()
         with self._heartbeat.busy(activity):
             self._start_watchdog()
