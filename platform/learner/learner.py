@@ -107,8 +107,14 @@ class Learner:
         Raises:
             FloatingPointError: one was not finite; the weights are those before it.
         """
-        while self._pending:
-            self._pending.popleft().fetch()
+        self._settle(0)
+
+    def _settle(self, most: int) -> None:
+        """Waits until at most `most` updates are under way. One that was not finite stays the first of them, so that
+        nothing can be saved or learned later on."""
+        while len(self._pending) > most:
+            self._pending[0].fetch()
+            self._pending.popleft()
 
     def load(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> LearnerBatch:
         """Copy unrolls to the device, on a GPU while it computes. May be called for the next update, in another thread.
@@ -142,28 +148,25 @@ class Learner:
         scalars = {**scalars, "gradient_norm": self._clip()}
         for parameters in self._optimizer.param_groups:
             parameters["lr"] = self.config.rate_at(self.updates)
-        metrics = self._step_unchecked(scalars, names) if self.config.check_lag else self._step(scalars, names)
+        metrics = self._step(scalars, names)
         self.updates += 1
         if batch.copied is not None:
             batch.copied.synchronize()  # the caller may overwrite the arrays
         return metrics
 
-    def _step(self, scalars: Mapping[str, Tensor], names: list[str]) -> dict[str, float]:
-        metrics = _fetch(scalars)
-        _check_finite(metrics, names, self.updates)
-        self._optimizer.step()
-        return effective_shares(metrics)
-
-    def _step_unchecked(self, scalars: Mapping[str, Tensor], names: list[str]) -> PendingMetrics:
-        """A step that the device omits if this update, or one before, is not finite."""
-        finite = torch.isfinite(torch.stack([scalars["loss"].double(), scalars["gradient_norm"].double()])).all()
-        self._broken = torch.maximum(self._broken, 1.0 - finite.float())
-        self._optimizer.found_inf = self._broken  # type: ignore[attr-defined]  # as torch.amp's scaler sets it
-        self._optimizer.step()
+    def _step(self, scalars: Mapping[str, Tensor], names: list[str]) -> PendingMetrics:
+        """The step of the optimizer. With `check_lag` the device omits it if this update, or one before, is not
+        finite."""
         metrics = fetch_later(scalars, partial(_finished, names=names, update=self.updates))
+        if self.config.check_lag:
+            finite = torch.isfinite(torch.stack([scalars["loss"].double(), scalars["gradient_norm"].double()])).all()
+            self._broken = torch.maximum(self._broken, 1.0 - finite.float())
+            self._optimizer.found_inf = self._broken  # type: ignore[attr-defined]  # as torch.amp's scaler sets it
+        else:
+            metrics.fetch()
+        self._optimizer.step()
         self._pending.append(metrics)
-        while len(self._pending) > self.config.check_lag:
-            self._pending.popleft().fetch()
+        self._settle(self.config.check_lag)
         return metrics
 
     def _take_over(self, batch: LearnerBatch) -> None:
@@ -369,24 +372,14 @@ def _no_match(vision: Tensor, language: Tensor) -> Tensor:
     return vision.new_zeros(len(vision))
 
 
-def _fetch(values: Mapping[str, Tensor]) -> dict[str, float]:
-    """Scalars by name as floats, in one copy: the only point of an update that waits for the device."""
-    numbers = _stacked(values).tolist()
-    return dict(zip(values, numbers, strict=True))
-
-
 def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> dict[str, float]:
-    _check_finite(metrics, names, update)
-    return effective_shares(metrics)
-
-
-def _check_finite(metrics: Mapping[str, float], names: list[str], update: int) -> None:
     listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
     if not np.isfinite(metrics["loss"]):
         raise FloatingPointError(f"the loss of update {update} is {metrics['loss']}: {listed}")
     norm = metrics["gradient_norm"]
     if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
         raise FloatingPointError(f"the gradient of update {update} has norm {norm}: {listed}")
+    return effective_shares(metrics)
 
 
 def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:

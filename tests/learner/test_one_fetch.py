@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from fake_world import LineWorld, tiny_agent
 from test_learner import demonstrated, learner_of, rollout
 
 from interplay.learner import forward, learner
+from interplay.learner.pending_metrics import PendingMetrics
 
 META = torch.device("meta")
 
@@ -21,12 +22,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, torch.Tensor
     """Learners compute on "meta"; returns the list of their fetches, each of which yields 1."""
     fetched: list[Mapping[str, torch.Tensor]] = []
 
-    def fetch(values: Mapping[str, torch.Tensor]) -> dict[str, float]:
+    def fetch(values: Mapping[str, torch.Tensor], finish: Callable[..., Mapping[str, float]]) -> PendingMetrics:
         fetched.append(values)
-        return dict.fromkeys(values, 1.0)
+        return PendingMetrics(lambda: finish(dict.fromkeys(values, 1.0)))
 
     monkeypatch.setattr(forward, "find_device", lambda name: META)
-    monkeypatch.setattr(learner, "_fetch", fetch)
+    monkeypatch.setattr(learner, "fetch_later", fetch)
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())  # there is none for "meta"
     return fetched
 

@@ -70,8 +70,9 @@ def test_nothing_can_be_saved_after_it() -> None:
     learner = learner_of(tiny_agent(LineWorld()), LATE)
     begin(learner, 0)
     metrics = begin(learner, 1, bad=True)
-    with pytest.raises(FloatingPointError, match="update 1"):
-        learner.settle()
+    for _ in range(2):
+        with pytest.raises(FloatingPointError, match="update 1"):
+            learner.settle()
     with pytest.raises(FloatingPointError, match="update 1"):
         dict(metrics)
 
