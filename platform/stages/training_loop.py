@@ -171,6 +171,7 @@ def _way_out(folder: StageFolder) -> str:
 
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint and the elapsed time."""
+    weights = trainee.weights()  # raises before anything is claimed
     loop.clock.claim()
     for record in loop.folder.path.glob("*.jsonl"):  # sync the records of these updates before writing the checkpoint
         files.sync(record)
@@ -178,7 +179,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         loop.folder.checkpoints,
         step=update,
         description={**trainee.identity(), **loop.description},
-        weights=trainee.weights(),
+        weights=weights,
         training={"steps": trainee.steps, **trainee.state()},
     )
     loop.clock.save(updates=update, steps=trainee.steps, finished=False)
