@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 import torch
 from fake_world import LineWorld, tiny_agent
-from test_learner import demonstrated, learner_of, rollout
+from test_learner import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 from interplay.learner.pending_metrics import PendingMetrics, joined
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.ray.rank_zero import RankWorker
+from interplay.runtime.ray.unroll_parts import LanePiece
 
 LATE = LearnerConfig(learning_rate=1e-3, check_lag=2)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")
@@ -75,6 +78,20 @@ def test_nothing_can_be_saved_after_it() -> None:
             learner.settle()
     with pytest.raises(FloatingPointError, match="update 1"):
         dict(metrics)
+
+
+def test_a_further_rank_does_not_fail_before_rank_0() -> None:
+    agent = tiny_agent(LineWorld())
+    threads, random = torch.get_num_threads(), torch.Generator().get_state()
+    rank = RankWorker(
+        agent, rank=1, size=2, config=LATE, lanes=LANES, random=random, threads=threads, fetch_seconds=0.0
+    )
+    rank._learner = learner = learner_of(agent, LATE)  # without other ranks
+    played = broken(agent, 0)
+    message = UnrollMessage(0, played.arrays, played.state, 0, [], b"")
+    rank.update(None, [LanePiece(message, {}, slice(0, played.lanes))])
+    with pytest.raises(FloatingPointError, match="update 0"):
+        learner.settle()
 
 
 def test_others_are_joined_without_waiting() -> None:

@@ -87,9 +87,12 @@ class RankWorker:
             )
 
     def update(self, demonstrated: list[LanePiece] | None, rollout: list[LanePiece] | None) -> None:
-        """Makes one update; its metrics are those that rank 0 has, too."""
+        """Begins one update; its metrics are those that rank 0 has, too.
+
+        Reading them here would fail before rank 0 does, which would take an update that is not finite for a lost rank.
+        """
         with _exit_on_failure():
-            self._joined.update(**self._joiner.assemble(demonstrated=demonstrated, rollout=rollout))
+            self._joined.begin_update(**self._joiner.assemble(demonstrated=demonstrated, rollout=rollout))
 
     def state(self) -> None:
         """Takes part in rank 0's `Learner.state`, which gathers the lanes of all ranks."""
