@@ -59,7 +59,7 @@ def _bars(
         for agent in AGENTS:
             shares = [chosen(seed).get(agent, {}) for seed in seeds]
             values = [share[kind] for share in shares if kind in share]
-            if len(values) == 1 and within is not None:
+            if len(seeds) == 1 and values and within is not None:
                 bars.setdefault(kind, {})[agent] = within(round(values[0] * probes), probes)
             elif values:
                 bars.setdefault(kind, {})[agent] = _mean(values)

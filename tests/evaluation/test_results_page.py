@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interplay.evaluation.estimates import wilson
+from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.results_figures import _bars, results_figures
 from interplay.evaluation.results_page import render_results, verdict, write_results_page
 from interplay.evaluation.seed_results import SeedResults, over_seeds
@@ -109,4 +109,6 @@ def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seed
     assert "Wilson" in one.caption and "Mean of 3 seeds" in three["success"].caption
     assert three["returns"].svg.count("seed ") >= 3
     bars = _bars([SEED, replace(SEED, success={"bc_rl": {"go": 0.7}})], lambda seed: seed.success, wilson)
-    assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7]) and bars["go"]["bc"] == wilson(10, 50)
+    assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7])
+    assert bars["go"]["bc"] == Estimate(0.2, 0.2, 0.2, 1), "no interval over seeds of one seed's agent"
+    assert _bars([SEED], lambda seed: seed.success, wilson)["go"]["bc"] == wilson(10, 50)
