@@ -52,7 +52,7 @@ class InferenceDevice:
         return torch.autocast(self.device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
 
     def upload(self, arrays: Mapping[str, NDArray[Any]], names: Iterable[str] | None = None) -> dict[str, Tensor]:
-        """Copies arrays to the device in one transfer from pinned memory; on the CPU, tensors share their memory.
+        """Copies arrays to the device in one transfer on its stream; on the CPU, tensors share their memory.
 
         Args:
             names: of the arrays to copy; None for all. What a `SharedUpload` of this object holds is not copied again.
@@ -69,7 +69,8 @@ class InferenceDevice:
             return as_tensors(arrays)
         # torch keeps pinned blocks for later calls, and gives none out before copies from it have ended.
         block, form = packed_bytes(arrays, pinned=self.device.type == "cuda")
-        return unpacked(block.to(self.device, non_blocking=True), form)
+        with self.stream():
+            return unpacked(block.to(self.device, non_blocking=True), form)
 
 
 class SharedUpload(dict[str, NDArray[Any]]):

@@ -46,8 +46,9 @@ def act(
     """Chooses one step's actions of all lanes, given the recurrent state before the step.
 
     Args:
-        observations: [1, B, ...], on the agent's device; see `observation.py`.
-        on: precision and stream of the computation; float32 on the current stream by default.
+        observations: [1, B, ...], uploaded by `on`; see `observation.py`.
+        on: precision and stream of the computation. By default float32 on a new stream, which does not wait for work
+            on others: on a GPU, give one.
         fetch_state: return the state after the step on the host, in the same transfer as the actions.
     """
     on = on or InferenceDevice(agent.device)
@@ -149,9 +150,7 @@ class LocalPolicy:
 
     def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
         noise = Noise.of(self._generator, state.lanes)
-        with self._on.stream():
-            uploaded = self._on.upload(observations)
-        return act(self.agent, uploaded, state, noise, self.greedy, self._on)
+        return act(self.agent, self._on.upload(observations), state, noise, self.greedy, self._on)
 
     def load_version(self, weights: Weights, version: int) -> None:
         with self._on.stream():

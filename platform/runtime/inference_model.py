@@ -207,8 +207,7 @@ class InferenceModel:
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
         before = concatenate_states([each.state for each in requests])
-        with self._on.stream():
-            uploaded = self._on.upload({**joined, "hidden": before.hidden, "cell": before.cell})
+        uploaded = self._on.upload({**joined, "hidden": before.hidden, "cell": before.cell})
         state = RecurrentState(uploaded.pop("hidden"), uploaded.pop("cell"))
         decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])

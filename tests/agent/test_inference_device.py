@@ -56,8 +56,9 @@ def observed(agent: Agent) -> Arrays:
 
 def decided(agent: Agent, on: InferenceDevice, **options: Any) -> Decision:
     noise = Noise.of(torch.Generator().manual_seed(3), LANES)
-    state = RecurrentState(*(part + 0.1 for part in agent.to(on.device).initial_state(LANES)))
-    with torch.no_grad():
+    agent.to(on.device)
+    with torch.no_grad(), on.stream():
+        state = RecurrentState(*(part + 0.1 for part in agent.initial_state(LANES)))
         return act(agent, on.upload(observed(agent)), state, noise, on=on, **options)
 
 
