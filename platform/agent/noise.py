@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from interplay.agent.inference_device import send
+
 
 class NoiseStream(NamedTuple):
     """Consecutive lanes that draw from one generator, on any device."""
@@ -54,7 +56,7 @@ class Noise:
             empty = torch.empty_like(part, device=generator.device)
             draws_by_stream.append(draw(empty, generator) if draws else empty.fill_(1.0))
         drawn = draws_by_stream[0] if len(draws_by_stream) == 1 else torch.cat(draws_by_stream)
-        return drawn.to(like.device)  # in one copy
+        return send(drawn, like.device)  # in one copy
 
     def _split(self, lanes: Tensor) -> Sequence[Tensor]:
         parts, start = [], 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.heads import gate_log_prob
-from interplay.agent.inference_device import InferenceDevice, fetch
+from interplay.agent.inference_device import InferenceDevice, fetch, send
 from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Arrays, Layout
@@ -85,7 +85,7 @@ def _choose(agent: Agent, output: AgentOutput, noise: Noise, greedy: bool) -> di
         language_log_prob = gate_log_prob(gate, speak)
         speaking = speak.cpu()
         if speaking.any():
-            where = speaking.nonzero()[:, 0].to(core.device)
+            where = send(speaking.nonzero()[:, 0], core.device)
             written, log_prob = agent.language.write(core[where], noise.only(speaking), greedy)
             tokens[where] = written.to(torch.int16)
             language_log_prob[where] += log_prob

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interplay.agent.inference_device import InferenceDevice, fetch
+from interplay.agent.inference_device import InferenceDevice, fetch, send
 from interplay.agent.mark_head import MarkState, mark_rewards
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
@@ -63,8 +63,8 @@ class MarkReward(RewardFunction):
         with self._on.running():
             lanes = self._initial(arrays) if lane_state.reward is None else self._unpacked(lane_state.reward)
             output = forward_unroll(self._model, arrays, lanes.core, self._on)
-            uniform = torch.from_numpy(_uniform(lanes, len(arrays["first"]))).to(self._model.device)
-            first = torch.tensor(arrays["first"], device=self._model.device)
+            uniform = send(torch.from_numpy(_uniform(lanes, len(arrays["first"]))), self._model.device)
+            first = send(torch.tensor(arrays["first"]), self._model.device)
             marks, before_end = self._head.sample(output.steps.core, first[:-1], lanes.head, uniform[:-1])
             last_mark, _ = self._head.sample(output.end.core, first[-1:], before_end, uniform[-1:])
             earned = mark_rewards(torch.cat([marks, last_mark])[1:]).cpu()  # the mark at row t + 1 judges step t
