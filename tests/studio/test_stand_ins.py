@@ -134,6 +134,24 @@ def test_a_solver_leaves_and_the_setter_plays_on(tmp_path: Path) -> None:
     assert episode.meta.control["solver"] == [(0, "human"), (24, "scripted")] and len(episode.meta.people) == 2
 
 
+@pytest.mark.parametrize("frames", [FRAMES, FRAMES - 4])
+def test_a_setter_that_left_is_not_waited_for_to_judge(tmp_path: Path, frames: int) -> None:
+    with house(tmp_path, replace(LIVE, on_leave="stand_in", judge_open=True, leave_seconds=0.2)) as studio:
+        players = seated(invited(tmp_path, studio, 2))
+        for player in players.values():
+            player.until("state", state="playing")
+        players["setter"].send("say", text="go to the ball")
+        play(players, range(frames))
+        if frames == FRAMES:
+            players["setter"].until("judge")
+        players["setter"].close()
+        if frames < FRAMES:
+            assert "a program plays on" in players["solver"].until("notice")["text"]
+            play({"solver": players["solver"]}, range(frames, FRAMES))
+        assert players["solver"].until("end")["why"] == "time"
+    check_replay(only_episode(tmp_path))
+
+
 def test_who_waits_in_vain_plays_with_a_program(tmp_path: Path) -> None:
     plan = LivePlan(no_partner="stand_in", seconds=0.8)
     written(tmp_path, name="short", kind="play", live=plan)

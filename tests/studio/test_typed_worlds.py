@@ -78,6 +78,21 @@ def test_what_was_typed_survives_a_kill(tmp_path: Path, cut: int) -> None:
     same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
 
 
+def test_what_was_typed_before_the_end_is_executed(tmp_path: Path) -> None:
+    given, live = typed(tmp_path, CHARACTERS)
+    live.begin()
+    silent(live)
+    live.say("solver", "zq")
+    live.say("solver", "done")
+    live.tick()
+    episode = live.finish("solver")
+    assert episode is not None
+    symbols = live.world.symbols("solver")
+    assert "".join(symbols[row[0]] for row in episode.actions["solver"]).endswith("zqdone")
+    again = LiveSession(registry.make(**CHARACTERS), given, {})  # type: ignore[arg-type]
+    assert again.resume() == "solver" and again.frame == live.frame, "the journal has these steps"
+
+
 def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
     _, live = typed(tmp_path, {**CHARACTERS, "interface": "utterances"})
     live.begin()

@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import Any
 
 import numpy as np
-from websockets.exceptions import WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
@@ -109,7 +109,21 @@ class Seat:
         self._sent: deque[tuple[int, float]] = deque()  # inputs that no picture shows yet
 
     def play(self, socket: LivePlayer) -> None:
-        """Plays until the session or the socket ends. Raises one of `FAILURES` where the socket breaks off."""
+        """Plays until the session or the socket ends. Raises one of `FAILURES` where the socket breaks off.
+
+        A session that its other player has left closes the socket after its last message, which may be unread when
+        this player sends the next one.
+        """
+        try:
+            self._play(socket)
+        except ConnectionClosed:
+            while (message := socket.receive(0.0)) is not None:
+                if message["kind"] == "end":
+                    self._over()
+                    return
+            raise
+
+    def _play(self, socket: LivePlayer) -> None:
         self._sent.clear()
         self._hands.load(self._mirror.inputs.get(self._role, {}))
         shown, playing = -1, False  # frame of the last picture that was answered

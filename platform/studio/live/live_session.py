@@ -193,7 +193,12 @@ class LiveSession:
         return {"kind": "card", "seat": SETTER, "number": len(prompts), "text": text}
 
     def finish(self, why: str) -> Episode | None:
-        """Ends the session; the episode, unless no step was played or it is not recorded."""
+        """Ends the session; the episode, unless no step was played or it is not recorded.
+
+        Symbols that were typed are shown before they are executed: frames run until none waits, or the world is over.
+        """
+        while not self.done and any(seat.is_typing for seat in self.inputs.values()):
+            self.tick()
         self.done = True
         if self._journal is not None:
             self._journal.write({"end": why}, durable=True)

@@ -126,7 +126,13 @@ class SessionHost:
         self._report()
 
     def _replace(self, seat: str) -> None:
-        """Has another player play on for a person that has left; where none can, the episode ends."""
+        """Has another player play on for a person that has left; where none can, the episode ends.
+
+        It ends as well if only the verdict of this person was waited for.
+        """
+        if seat == SETTER and self._judging:
+            self._end(self._judging)
+            return
         try:
             self._session.replace(seat)
         except ValueError:
@@ -247,7 +253,7 @@ class SessionHost:
     def _close(self, why: str) -> None:
         """Ends the session, after the setter has judged what is still open, where that is wanted."""
         asks = self._settings.live.judge_open and why in ("time", "setter") and self._session.is_open()
-        asks = asks and SETTER not in self._session.left
+        asks = asks and SETTER in self._inputs  # a setter that has left can't
         if asks and not self._judging:
             self._playing, self._judging = False, why
             self._ask_to_judge()
