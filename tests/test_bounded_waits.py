@@ -111,4 +111,4 @@ def test_a_bounded_wait_is_allowed(source: str) -> None:
 
 
 def test_the_sources_are_found() -> None:
-    assert {"worker", "learner_supervision", "prefetcher", "cli"} <= {file.stem for file in FILES}
+    assert {"worker", "learner_supervision", "prefetcher", "cli", "verbs"} <= {file.stem for file in FILES}

@@ -13,8 +13,9 @@ import pytest
 from hydra import compose, initialize_config_module
 from tiny_runs import tiny
 
-from interplay.launch.cli import VERBS, configured, main
+from interplay.launch.cli import configured, main
 from interplay.launch.sweep import combinations
+from interplay.launch.verbs import VERBS
 from interplay.stages.stage_folder import StageFolder
 
 ROOT = Path(__file__).parent.parent

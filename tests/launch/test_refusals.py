@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tiny_runs import interplay, opened, refused, tiny
 
-from interplay.launch import cli
-from interplay.launch.cli import Verb, main
+from interplay.launch import verbs
+from interplay.launch.cli import main
+from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
 
 
@@ -135,7 +136,7 @@ def test_settings_and_verbs_that_do_not_exist_exit_with_two(tmp_path: Path, caps
 def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(typed) == 0
     said = capsys.readouterr().out
-    assert all(f"  {verb} " in said for verb in cli.VERBS)
+    assert all(f"  {verb} " in said for verb in verbs.VERBS)
 
 
 def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +154,7 @@ def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytes
     def broken(config: Config) -> int:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setitem(cli.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
+    monkeypatch.setitem(verbs.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         main(["look", *tiny(tmp_path)])
 

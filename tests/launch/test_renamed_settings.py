@@ -13,8 +13,8 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 from interplay.core import renamed_settings
 from interplay.core.renamed_settings import RENAMED_SETTINGS, new_name, with_current_names
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.cli import VERBS
 from interplay.launch.compose import compose
+from interplay.launch.verbs import VERBS
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 
