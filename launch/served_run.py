@@ -18,9 +18,11 @@ def served_run(config: Config) -> ServedRun:
     if env is None:
         env = open_run(config).config.env
     world = Run(root, replace(config, env=env)).make_world()
-    served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
-    world.close()
-    return served
+    try:
+        scripted = bool(world.tasks().kinds)
+        return ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio, scripted)
+    finally:
+        world.close()
 
 
 def draw_once(served: ServedRun) -> None:

@@ -4,7 +4,7 @@ mark next."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,15 @@ from interplay.actors.row_writer import RowWriter
 from interplay.core.files import replacing, write_whole
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.episodes.decoded_episode import decode_for_role
+from interplay.episodes.store import EpisodeStore
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError, complete
 from interplay.reward.diagnostics import memory, utilities
 from interplay.stages.run import Run
+from interplay.stages.score_files import MEMORIES, SCORES, changing_scores
 from interplay.tracking.progress import Progress
 
 AHEAD_SECONDS = 5.0  # between the two moments whose order the model predicts
-FILE = "scores.json"
-MEMORIES = "memories.npz"
 
 
 def score(run: Run) -> Path:
@@ -55,14 +55,31 @@ def score(run: Run) -> Path:
             memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded))
             progress.log(number, {})
         progress.close()
-    world.close()
-    path = run.root / "studio" / FILE
-    path.parent.mkdir(exist_ok=True)
-    if memories:
-        with replacing(path.with_name(MEMORIES)) as temporary, temporary.open("wb") as file:
-            np.savez(file, ids=np.array(list(memories)), memory=np.stack(list(memories.values())))
-    write_whole(path, json.dumps({"checkpoint": paths[-1].name, **scores}) + "\n")
-    return path
+        world.close()
+        return write_scores(run.root / "studio", store, paths[-1].name, scores, memories)
+
+
+def write_scores(
+    folder: Path,
+    store: EpisodeStore,
+    checkpoint: str,
+    scores: Mapping[str, Mapping[str, float]],
+    memories: Mapping[str, Float32Array],
+) -> Path:
+    """Writes the scores and memories of the episodes that the store still lists, by id; the file of the scores.
+
+    Others were deleted while they were scored.
+    """
+    with changing_scores(folder):
+        left = [episode for episode in store.ids() if episode in memories]
+        if left:
+            with replacing(folder / MEMORIES) as temporary, temporary.open("wb") as file:
+                np.savez(file, ids=np.array(left), memory=np.stack([memories[episode] for episode in left]))
+        else:
+            (folder / MEMORIES).unlink(missing_ok=True)
+        kept = {order: {episode: of_order[episode] for episode in left} for order, of_order in scores.items()}
+        write_whole(folder / SCORES, json.dumps({"checkpoint": checkpoint, **kept}) + "\n")
+    return folder / SCORES
 
 
 def uncertainty(utility: Float32Array, ahead: int) -> float:

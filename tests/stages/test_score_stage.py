@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, tiny
 
-from interplay.stages.score_stage import disagreement, later_is_better, uncertainty
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.score_stage import disagreement, later_is_better, uncertainty, write_scores
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.marks.novelty import distances
 from interplay.studio.studies.study import FIRST_STUDY
@@ -40,6 +42,23 @@ def test_novelty_is_the_distance_to_the_nearest_marked_recording() -> None:
     np.testing.assert_allclose(distances(memory, known), np.array([0, 1, 4, 0]) / spread / np.sqrt(2), rtol=1e-6)
     unmarked = distances(memory, np.zeros(4, bool))
     assert unmarked.argmax() == 3, "before the first mark, what is least like the mean of all"
+
+
+def test_an_episode_that_was_deleted_while_it_was_scored_gets_no_score(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path / "store") as store:
+        for seed in range(2):
+            store.append(record_episode(LineWorld(), seed, 6)[0])
+        kept, gone = store.ids()
+        scores = {"uncertain": {kept: 0.5, gone: 0.25}, "disagree": {kept: 0.0, gone: 0.0}}
+        memories = {kept: np.ones(3, np.float32), gone: np.zeros(3, np.float32)}
+        store.delete(gone)
+        path = write_scores(tmp_path / "studio", store, "1", scores, memories)
+        assert json.loads(path.read_text()) == {"checkpoint": "1", "uncertain": {kept: 0.5}, "disagree": {kept: 0.0}}
+        with np.load(path.with_name("memories.npz")) as file:
+            assert file["ids"].tolist() == [kept] and file["memory"].tolist() == [[1.0, 1.0, 1.0]]
+        store.delete(kept)
+        write_scores(tmp_path / "studio", store, "1", scores, memories)
+        assert not path.with_name("memories.npz").exists()
 
 
 def test_raters_get_what_the_reward_model_is_least_sure_of(

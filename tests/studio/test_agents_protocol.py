@@ -21,6 +21,7 @@ from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.live_client import LiveRefused
 
 AGENT = replace(LIVE, solver="clone")
+ANSWERS = 240  # of the lobby, each of which waits half a second for the agent
 
 
 def test_a_person_takes_over_from_a_scripted_solver(tmp_path: Path) -> None:
@@ -87,8 +88,8 @@ def test_an_agent_that_can_not_play_is_named_to_the_researcher_alone(tmp_path: P
         with pytest.raises(LiveRefused, match="can't play now"):
             visitor.join()
         checkpoint = save_agent(tmp_path, make_world())
-        while visitor.post("/api/live/join", {"ready": False})["state"] == "preparing":
-            pass  # until the agent is found, each answer waits for it
+        answers = (visitor.post("/api/live/join", {"ready": False}) for _ in range(ANSWERS))
+        assert any(answer["state"] != "preparing" for answer in answers), "the agent is not found"
         shutil.rmtree(checkpoint)
         session, seat = visitor.join()
         watcher = owner.sit(session, "watch")

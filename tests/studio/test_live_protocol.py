@@ -7,22 +7,24 @@ import os
 import random
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import simplejpeg
 from studio_process import StartedStudio, started
 from test_live_session import ROOM, check_replay
+from websockets.sync.client import ClientConnection
 
 from interplay.episodes.episode import Episode
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
+from interplay.studio.live.picture_wire import SHOWN
 from interplay.studio.people.invitation import Invitations
 from interplay.studio.people.person import People
 from interplay.studio.people.studio_database import StudioDatabase
@@ -89,6 +91,32 @@ def only_episode(root: Path) -> Episode:
     with EpisodeStore(root / "store") as store:
         (identifier,) = store.ids()
         return store.read(identifier)
+
+
+class WrittenSocket:
+    """A socket from which these messages come."""
+
+    def __init__(self, messages: list[str | bytes]) -> None:
+        self._messages = messages
+
+    def recv(self, timeout: float) -> str | bytes:
+        if not self._messages:
+            raise TimeoutError
+        return self._messages.pop(0)
+
+
+def test_a_message_that_came_before_the_last_picture_is_waited_for_no_more() -> None:
+    picture = SHOWN.pack(2, 0, 0, FRAMES, 0, 0)
+    notes = [json.dumps({"kind": "notice", "text": text}) for text in "ab"]
+    player = LivePlayer(
+        cast(ClientConnection, WrittenSocket([notes[0], '{"kind": "end"}', picture, notes[1]])), ExitStack()
+    )
+    while player.frame < FRAMES:
+        assert player.receive() is not None
+    assert player.until("notice")["text"] == "a" and player.until("end")
+    assert player.until("notice")["text"] == "b"
+    with pytest.raises(LiveRefused, match="no notice"):
+        player.until("notice")
 
 
 def test_two_people_make_an_episode_that_replays_bit_for_bit(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from seated_agents import save_agent
-from studio_client import open_studio
+from studio_client import logged_in, open_studio
 from studio_process import StartedStudio
 from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
 from test_live_session import check_replay, make_world
@@ -65,6 +66,19 @@ def test_a_study_whose_seats_do_not_fit_is_refused(tmp_path: Path) -> None:
         (visitor,) = invited(tmp_path, studio, 1, roles=("copilot",))
         with pytest.raises(LiveRefused, match="takes over from an agent"):
             visitor.get("/api/live?study=odd")
+
+
+def test_a_study_of_scripted_players_needs_a_world_with_tasks(tmp_path: Path) -> None:
+    plan = LivePlan(no_partner="stand_in")
+    written(tmp_path, name="offered", kind="play", live=plan)
+    with open_studio(tmp_path) as studio:
+        studio.served = replace(studio.served, scripted=False)
+        client = logged_in(studio, "play", "research")
+        answer = client.get("/api/live?study=offered")
+        assert answer.status_code == 409 and "no_partner=stand_in needs a scripted player" in answer.text
+        wanted = Study(title="Play", consent=ASK, name="ask", kind="play", live=LivePlan(setter="scripted"))
+        answer = client.post("/api/desk/studies", json=wanted.model_dump(mode="json"))
+        assert answer.status_code == 422 and "setter=scripted needs a scripted player" in answer.text
 
 
 def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -> None:

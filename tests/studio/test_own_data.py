@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from fake_world import LineWorld, record_episode
 from studio_client import agree_to, logged_in, open_studio, visitor
 
@@ -133,6 +134,17 @@ def test_the_scores_of_deleted_episodes_are_deleted_too(tmp_path: Path) -> None:
             assert file["ids"].tolist() == [second] and file["memory"].tolist() == [[0.0, 1.0, 0.0]]
         erase(studio, "p-bbbbbb")
         assert not memories.exists() and studio.choice.scores("uncertain") == studio.choice.scores("novel") == {}
+
+
+def test_a_deleted_episode_has_no_metadata(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = studio.store.ids()
+        assert studio.meta(episode).id == episode
+        with EpisodeStore(tmp_path / "store") as other:  # `interplay forget`, say
+            other.delete(episode)
+        with pytest.raises(KeyError):
+            studio.meta(episode)
 
 
 def test_an_episode_that_no_session_names_after_a_kill_is_deleted_too(tmp_path: Path) -> None:

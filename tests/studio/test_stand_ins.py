@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from starlette.websockets import WebSocket
 from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play, seated
 from test_live_session import check_replay, make_world, same, settings
 from test_live_studies import sat, written
@@ -16,6 +18,7 @@ from interplay.env.world import Start
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
 from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.hosted_session import HostedSession, Viewer
 from interplay.studio.live.live_house import with_stand_ins
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.lobby import Lobby
@@ -132,6 +135,30 @@ def test_a_solver_leaves_and_the_setter_plays_on(tmp_path: Path) -> None:
     episode = only_episode(tmp_path)
     check_replay(episode)
     assert episode.meta.control["solver"] == [(0, "human"), (24, "scripted")] and len(episode.meta.people) == 2
+
+
+def test_a_person_that_leaves_before_the_world_is_there_ends_the_session(tmp_path: Path) -> None:
+    with house(tmp_path, replace(LIVE, setter="scripted")) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        player = visitor.sit(*visitor.join())
+        player.send("leave")  # its process takes longer to start
+        assert player.until("end")["why"] == "left"
+        assert not any(message["kind"] == "state" and message["state"] == "playing" for message in player.messages)
+
+
+def test_a_seat_that_was_left_before_a_restart_stays_left(tmp_path: Path) -> None:
+    """The studio learns from the session's process who had left; until then those people may sit down again."""
+    people = {"setter": "p-1", "solver": "p-2"}
+    session = HostedSession(settings(tmp_path, people=people), lambda *_: None, lambda: pytest.fail("has no agents"))
+    viewers = {seat: Viewer(cast(WebSocket, None), seat) for seat in people}
+    for viewer in viewers.values():
+        session.attach(viewer)
+    session._begin(
+        {"left": ["solver"], "dialogue": [], "card": {}, "steers": {}, "controls": {}, "symbols": {}}
+        | dict.fromkeys(("rate", "frames", "words", "pictures", "frame"), 0)
+    )
+    assert session.people == {"setter": "p-1"} and session.viewers["setter"] == [viewers["setter"]]
+    assert session.viewers["solver"] == [] and viewers["solver"].closing == (1000, "you have left the episode")
 
 
 @pytest.mark.parametrize("frames", [FRAMES, FRAMES - 4])

@@ -50,6 +50,14 @@ def test_beyond_loopback_without_tls_says_what_to_type(tmp_path: Path, capsys: p
     assert "studio.tls_cert=FILE" in said and "studio.behind_proxy=true" in said
 
 
+def test_a_world_without_tasks_has_no_stand_in_for_a_partner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"run.dir={tmp_path}", "run.name=run", "env=gymnasium", "studio.live.no_partner=stand_in"]
+    said = refused("studio", words, capsys)
+    assert "no_partner=stand_in needs a scripted player" in said and "set no_partner to end or wait" in said
+
+
 def test_the_verb_becomes_the_web_process(tmp_path: Path) -> None:
     verb = [sys.executable, "-c", "from interplay.launch.cli import console; console()", "studio"]
     with running([*verb, *tiny(tmp_path, "studio.port=0")]) as studio:

@@ -40,7 +40,7 @@ class Viewer:
         self._picture: bytes | None = None
         self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
         self._news = asyncio.Event()
-        self._closing: tuple[int, str] | None = None
+        self.closing: tuple[int, str] | None = None  # code and reason, once it is to end
 
     def tell(self, message: dict[str, Any]) -> None:
         """Queues a message."""
@@ -69,7 +69,7 @@ class Viewer:
 
     def close(self, reason: str, code: int = NORMAL) -> None:
         """Ends the socket after what is queued."""
-        self._closing = (code, reason)
+        self.closing = (code, reason)
         self._news.set()
 
     async def send(self) -> None:
@@ -85,8 +85,8 @@ class Viewer:
                     picture, self._picture = self._picture, None
                     self._sent.append((picture_frame(picture)[1], time.monotonic()))
                     await self.websocket.send_bytes(picture)
-                if self._closing is not None:
-                    await self.websocket.close(*self._closing)
+                if self.closing is not None:
+                    await self.websocket.close(*self.closing)
                     return
         except (WebSocketDisconnect, RuntimeError):  # the browser is gone
             return
@@ -121,6 +121,7 @@ class HostedSession:
         self._restarts = 0
         self._away_since: float | None = None
         self._left: set[str] = set()  # seats in which another player plays on
+        self._ending = ""  # why the session is to end, for a process that has not started yet
 
     @property
     def people(self) -> dict[str, str]:
@@ -163,8 +164,10 @@ class HostedSession:
         return "" if self.started is None else str(self.started["symbols"].get(seat, ""))
 
     def end(self, why: str) -> None:
-        """Ends the session."""
-        self.send(kind="end", why=why)
+        """Ends the session; one whose process has not started yet ends once it has."""
+        self._ending = why
+        if self.started is not None:
+            self.send(kind="end", why=why)
 
     def leave(self, seat: str) -> None:
         """A person leaves: a setter ends the episode, others as `live.on_leave` says."""
@@ -177,15 +180,19 @@ class HostedSession:
             return False
         for seat in seats:
             self.send(kind="replace", seat=seat)
-            for viewer in self.viewers[seat]:
-                viewer.tell({"kind": "end", "why": "left"})
-                viewer.close("you have left the episode")
             self._left.add(seat)
-            self.viewers[seat] = []
+            self._dismiss(seat)
             self._send_view(seat)
             told = [WATCH] if seat == COPILOT else [*self.people, WATCH]  # a setter does not see a co-pilot
             self._tell({"kind": "notice", "text": f"The {seat} has left; a program plays on."}, told)
         return True
+
+    def _dismiss(self, seat: str) -> None:
+        """Closes the sockets of a seat whose person has left."""
+        for viewer in self.viewers[seat]:
+            viewer.tell({"kind": "end", "why": "left"})
+            viewer.close("you have left the episode")
+        self.viewers[seat] = []
 
     async def close(self) -> None:
         """Stops the process; the journal stays, and a later start continues it."""
@@ -271,6 +278,8 @@ class HostedSession:
     def _begin(self, message: dict[str, Any]) -> None:
         self.started = message
         self._left.update(message["left"])
+        for seat in self._left:  # after a restart of the studio their people may have come back
+            self._dismiss(seat)
         self._dialogue = list(message["dialogue"])
         self._last_news = {news: message[news] for news in ("card", "steers")}
         for seat, viewers in self.viewers.items():
@@ -279,6 +288,8 @@ class HostedSession:
             self._send_view(seat)
         for seat in self._left.difference(message["left"]):  # the process was killed before it took that in
             self.send(kind="replace", seat=seat)
+        if self._ending:
+            self.send(kind="end", why=self._ending)
         if self.phase == "paused":
             self._away_since = None
 

@@ -112,6 +112,7 @@ class LivePlayer:
         self.jpeg = b""
         self.messages: list[dict[str, Any]] = []
         self.pictures = 0
+        self._passed = 0  # messages up to the one that `until` returned last
 
     def move(self, held: int = 0, right: float = 0.0, up: float = 0.0) -> None:
         """Sends what is held and how far the pointer moved, in degrees."""
@@ -137,14 +138,19 @@ class LivePlayer:
         return read
 
     def until(self, kind: str, seconds: float = TIMEOUT_SECONDS, **fields: Any) -> dict[str, Any]:
-        """Receives until a message of this kind, with these fields, has come. Raises LiveRefused if it does not."""
+        """The next message of this kind, with these fields, after the one that `until` returned last.
+
+        `receive` may have read it already: a message overtakes a picture that waits. Raises LiveRefused if none comes.
+        """
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            message = self.receive(left)
-            if message is None:
+        while True:
+            while self._passed < len(self.messages):
+                message = self.messages[self._passed]
+                self._passed += 1
+                if message["kind"] == kind and fields.items() <= message.items():
+                    return message
+            if (left := end - time.monotonic()) <= 0 or self.receive(left) is None:
                 break
-            if message["kind"] == kind and fields.items() <= message.items():
-                return message
         raise LiveRefused(f"no {kind} {fields or ''} came; the last messages are {self.messages[-3:]}")
 
     def close(self) -> None:

@@ -266,11 +266,14 @@ def _study(request: Request, person: Person, name: str) -> Study:
 
 
 def _live_config(request: Request, study: Study) -> LiveConfig:
-    """The settings of a study's sessions; 409 if they do not fit each other."""
+    """The settings of a study's sessions; 409 if they do not fit each other or the world."""
     try:
-        return study.live_config(house_of(request).config)
+        live = study.live_config(house_of(request).config)
     except ValueError as error:
         raise HTTPException(409, f"this study can't be played: {error}") from error
+    if problem := studio_of(request).served.without_players(live):
+        raise HTTPException(409, f"this study can't be played: {problem}")
+    return live
 
 
 def _seated(house: LiveHouse, person: Person) -> dict[str, Any] | None:

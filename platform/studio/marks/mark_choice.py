@@ -12,6 +12,7 @@ import numpy as np
 from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.score_files import MEMORIES, changing_scores
 from interplay.studio.marks.assignment import Assignments, Choice
 from interplay.studio.marks.novelty import forget, novelty
 from interplay.studio.studies.study import Study
@@ -21,7 +22,6 @@ SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be e
 SETTER = "setter"
 NOVEL = "novel"
 SCORED = ("uncertain", "disagree", NOVEL)  # orders by what `interplay score` has written
-MEMORIES = "memories.npz"  # in the folder of the scores
 
 
 class MarkChoice:
@@ -43,13 +43,14 @@ class MarkChoice:
         return found
 
     def forget(self, episodes: Collection[str]) -> None:
-        """Removes recordings from the scores, and what a model remembers of them."""
-        forget(self._scores.with_name(MEMORIES), episodes)
-        if self._scores.exists():
-            written = json.loads(self._scores.read_bytes())
-            for order in set(SCORED) & written.keys():
-                written[order] = {name: score for name, score in written[order].items() if name not in episodes}
-            write_whole(self._scores, json.dumps(written) + "\n")
+        """Removes recordings that the store no longer lists from the scores, and what a model remembers of them."""
+        with changing_scores(self._scores.parent):
+            forget(self._scores.with_name(MEMORIES), episodes)
+            if self._scores.exists():
+                written = json.loads(self._scores.read_bytes())
+                for order in set(SCORED) & written.keys():
+                    written[order] = {name: score for name, score in written[order].items() if name not in episodes}
+                write_whole(self._scores, json.dumps(written) + "\n")
 
     def next(self, person: str, study: Study) -> Choice | None:
         """The next item of a person; None if nothing is left for it.

@@ -172,11 +172,11 @@ def _played_in(studio: StudioContext, episode: str, person: str) -> bool:
 
 def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) -> None:
     """Deletes a person's episodes with their films and scores, and its sessions with their journals."""
-    studio.choice.forget(episodes)
     for episode in episodes:
         with suppress(KeyError):  # deleted before
             studio.films.forget(studio.film_source(episode))
             studio.store.delete(episode)
+    studio.choice.forget(episodes)  # last, so that scoring can't add them again
     for session in played(studio, person):
         (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
         studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])

@@ -14,6 +14,7 @@ from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Researcher, studio_of
+from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/desk")
 DAY = 86400.0
@@ -64,9 +65,19 @@ def keep_study(study: Study, request: Request, person: Researcher) -> dict[str, 
         raise HTTPException(422, f"episode {min(without_answers)} has no adjudicated marks: adjudicate it first")
     if study.order in SCORED and not studio.choice.scores(study.order):
         raise HTTPException(422, f"order {study.order} needs the scores of a reward model: type interplay score")
+    if study.is_live and (problem := _live_problem(studio, study)):
+        raise HTTPException(422, problem)
     kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
     return kept.model_dump()
+
+
+def _live_problem(studio: StudioContext, study: Study) -> str:
+    """Why the sessions of a study can't be played; empty if they can."""
+    try:
+        return studio.served.without_players(study.live_config(studio.served.config.live))
+    except ValueError as error:
+        return str(error)
 
 
 @router.post("/studies/{name}/open")

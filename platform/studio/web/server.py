@@ -29,7 +29,13 @@ START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0  # of a web process 
 
 
 def command(served: ServedRun) -> list[str]:
-    """What starts the web process."""
+    """What starts the web process.
+
+    Raises:
+        ValueError: its sessions need scripted players, and its world has no tasks for them.
+    """
+    if problem := served.without_players(served.config.live):
+        raise ValueError(f"studio.live: {problem}")
     settings = {**asdict(served), "root": str(served.root), "env": dict(served.env)}
     return [sys.executable, "-m", "interplay.studio.web.server", json.dumps(settings)]
 
@@ -70,7 +76,7 @@ def read_command(arguments: Sequence[str]) -> ServedRun:
     (text,) = arguments
     given = json.loads(text)
     config = build_config(StudioConfig, given["config"], "studio")
-    return ServedRun(Path(given["root"]), given["env"], given["rate"], given["seed"], config)
+    return ServedRun(Path(given["root"]), given["env"], given["rate"], given["seed"], config, given["scripted"])
 
 
 def serve(served: ServedRun) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.live_config import SCRIPTED, LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.films.film_library import FilmLibrary, FilmSource
 from interplay.studio.live.live_standing import LiveProgression
@@ -51,6 +52,18 @@ class ServedRun:
     rate: float  # frames a second of its world
     seed: int
     config: StudioConfig
+    scripted: bool = True  # whether its world has tasks for scripted players
+
+    def without_players(self, live: LiveConfig) -> str:
+        """Why sessions with these settings lack a scripted player that they need; empty if they do not."""
+        needed = [f"{seat}={SCRIPTED}" for seat, kind in live.seats.items() if kind == SCRIPTED]
+        needed += ["no_partner=stand_in"] if live.no_partner == "stand_in" else []
+        if self.scripted or not needed:
+            return ""
+        return (
+            f"{' and '.join(needed)} needs a scripted player, and the world {self.env['name']} has no tasks that one "
+            "could ask for or do; seat people or agents, and set no_partner to end or wait"
+        )
 
     @property
     def folder(self) -> Path:
@@ -105,7 +118,8 @@ class StudioContext:
         return sum(each.state == "finished" for each in self.assignments.of_person(person.id, study.name))
 
     def meta(self, episode: str) -> EpisodeMeta:
-        """The metadata of an episode. Raises KeyError if the store does not list it."""
+        """The metadata of an episode. Raises KeyError if the store does not list it, as one that was deleted."""
+        self.store.entry(episode)
         return self._meta(episode)
 
     def film_source(self, episode: str) -> FilmSource:
