@@ -18,7 +18,7 @@ from interplay.env.playhouse.language.templates import NUMBERS, choose
 from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
 from interplay.env.task import same_words, words
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -184,7 +184,12 @@ def sample_described_sets(context: TaskContext, rng: np.random.Generator) -> lis
         return []
     post = None if bare else post_modifiers[int(rng.integers(len(post_modifiers)))]
     categories = dict.fromkeys((*context.categories, *(thing.category for thing in facts.things)))
-    sets = [_described_set(facts, noun, post, scope) for noun in style.nouns(tuple(categories))]
+    in_scope = [
+        thing
+        for thing in facts.things
+        if predicates.same_room(thing.room, scope.room.name) and (post is None or thing.index in post.possible)
+    ]
+    sets = [_described_set(facts, in_scope, noun, post, scope) for noun in style.nouns(tuple(categories))]
     return [each for each in sets if each is not None]
 
 
@@ -221,15 +226,18 @@ def _is_informative(post: PostModifier, scope: RoomPhrase, facts: HouseFacts) ->
     return post.form == "is not" or any(facts.things[index].room == scope.room.name for index in post.possible)
 
 
-def _described_set(facts: HouseFacts, noun: Noun, post: PostModifier | None, scope: RoomPhrase) -> DescribedSet | None:
-    """Returns the set that a phrase describes; None if the phrase makes no sense or a member is in doubt."""
+def _described_set(
+    facts: HouseFacts, in_scope: Sequence[Thing], noun: Noun, post: PostModifier | None, scope: RoomPhrase
+) -> DescribedSet | None:
+    """Returns the set that a phrase describes; None if the phrase makes no sense or a member is in doubt.
+
+    `in_scope` holds the things that may be in the room and that the post-modifier may be about.
+    """
     if post is not None and not _makes_sense(facts, noun, post):
         return None
     members = []
-    for thing in facts.things:
-        if not noun.may_fit(thing) or not predicates.same_room(thing.room, scope.room.name):
-            continue
-        if post is not None and thing.index not in post.possible:
+    for thing in in_scope:
+        if not noun.may_fit(thing):
             continue
         certain = noun.fits(thing) and thing.room == scope.room.name and thing.held_by is None
         if not certain or (post is not None and thing.index not in post.certain):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -46,6 +47,7 @@ def corners(thing: Thing) -> tuple[XY, XY, XY, XY]:
     return first, second, (2 * x - first[0], 2 * y - first[1]), (2 * x - second[0], 2 * y - second[1])
 
 
+@functools.lru_cache(maxsize=4096)
 def gap(a: Thing, b: Thing) -> float:
     """Edge to edge distance of two footprints; 0 if they overlap."""
     if edge_distance(a.xy, b) == 0.0 or edge_distance(b.xy, a) == 0.0:
@@ -89,6 +91,7 @@ def volume(thing: Thing) -> float:
     return 8.0 * math.prod(thing.half_extents)
 
 
+@functools.lru_cache(maxsize=1024)
 def parts(thing: Thing) -> tuple[Thing, ...]:
     """The solid parts of a thing (a table's top and legs, a bin's floor and walls), each as a thing with its own box;
     the thing itself if it has only one part."""
@@ -128,6 +131,10 @@ def same_room(a: str | None, b: str | None) -> bool:
 
 def nearest_room(facts: HouseFacts, point: XY) -> Room:
     """The room that contains a point, or the nearest one."""
+    x, y = point
+    for room in facts.rooms:  # they do not overlap
+        if room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1]:
+            return room
     return min(facts.rooms, key=lambda room: outside(room, point))
 
 
@@ -145,23 +152,27 @@ def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
     taken as straight ahead.
     """
     first, last = nearest_room(facts, start).name, nearest_room(facts, goal).name
-    best: list[Doorway] = []
-    shortest = math.inf
-    unfinished: list[tuple[str, list[Doorway]]] = [(first, [])]
+    paths = _paths(facts.doorways, first, last)
+    return list(min(paths, key=lambda path: _length(start, path, goal), default=()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _paths(doorways: tuple[Doorway, ...], first: str, last: str) -> tuple[tuple[Doorway, ...], ...]:
+    """All ways between two rooms that enter no room twice."""
+    found: list[tuple[Doorway, ...]] = []
+    unfinished: list[tuple[str, tuple[Doorway, ...]]] = [(first, ())]
     while unfinished:
         room, path = unfinished.pop()
         if room == last:
-            length = _length(start, path, goal)
-            if length < shortest:
-                shortest, best = length, path
+            found.append(path)
             continue
         seen = {name for doorway in path for name in doorway.rooms} | {first}
-        for doorway in facts.doorways:
+        for doorway in doorways:
             if room in doorway.rooms:
                 beyond = doorway.rooms[1] if doorway.rooms[0] == room else doorway.rooms[0]
                 if beyond not in seen:
-                    unfinished.append((beyond, [*path, doorway]))
-    return best
+                    unfinished.append((beyond, (*path, doorway)))
+    return tuple(found)
 
 
 def route_length(facts: HouseFacts, start: XY, goal: XY) -> float:
@@ -169,7 +180,7 @@ def route_length(facts: HouseFacts, start: XY, goal: XY) -> float:
     return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
 
 
-def _length(start: XY, path: list[Doorway], goal: XY) -> float:
+def _length(start: XY, path: Iterable[Doorway], goal: XY) -> float:
     return sum(math.dist(a, b) for a, b in pairwise([start, *(doorway.middle for doorway in path), goal]))
 
 
