@@ -76,10 +76,10 @@ class JsonLines:
         lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
         return [self._row(line, f"line {number}") for number, line in enumerate(lines, 1)]
 
-    def readable(self) -> tuple[list[dict[str, Any]], int]:
-        """All valid rows, and the number of complete lines that are not valid."""
+    def readable(self, start: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """All valid rows from byte `start` on, and the number of complete lines there that are not valid."""
         rows = []
-        lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
+        lines = _whole_lines(self.path.read_bytes()[start:]) if self.path.exists() else []
         for line in lines:
             with suppress(ValueError):
                 rows.append(self._row(line, "a line"))

@@ -82,6 +82,8 @@ DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NUL
 FLAG_TABLE = """
 CREATE TABLE IF NOT EXISTS flags (episode TEXT PRIMARY KEY, reason TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
+# How many bytes of the journal the catalog holds.
+JOURNALED_TABLE = "CREATE TABLE IF NOT EXISTS journaled (id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);"
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,14 @@ class CatalogJournal:
         if new:
             sync(self.path.parent)
 
-    def read(self) -> tuple[list[Change], int]:
-        """The changes that can be read, and the number of lines that can't."""
+    def size(self) -> int:
+        """Its length in bytes; 0 before the first change."""
+        return self.path.stat().st_size if self.exists() else 0
+
+    def read(self, start: int = 0) -> tuple[list[Change], int]:
+        """The changes that can be read from byte `start` on, and the number of lines that can't."""
         try:
-            rows, damaged = self._lines.readable()
+            rows, damaged = self._lines.readable(start)
         except OSError:  # a folder, for example
             return [], 1
         sound: list[Change] = [row for row in rows if row == _sealed(row)]

@@ -1,7 +1,8 @@
 """The catalog of a store, in one SQLite file: a search index of the episodes, and their marks and deletions.
 
 The index is derived from the episode files and can be rebuilt from them. Marks and deletions are primary; each change
-of them is also appended to a journal (see `catalog_index`), so that they survive the loss of the catalog.
+of them is also appended to a journal (see `catalog_journal`), so that they survive the loss of the catalog. The journal
+alone is forced to disk for each change: what a power cut takes from the catalog is applied again when it is opened.
 
 Processes of one host may open a catalog (SQLite's write-ahead log does not work on network filesystems), and the
 threads of a process may share it. Processes of other hosts read a snapshot.
@@ -21,6 +22,7 @@ from interplay.episodes.catalog_index import (
     DELETED_TABLE,
     FLAG_TABLE,
     INDEX_TABLES,
+    JOURNALED_TABLE,
     MARK_TABLE,
     RATING_TABLE,
     CatalogEntry,
@@ -176,6 +178,7 @@ class EpisodeCatalog:
             for table in ("marks", "ratings"):
                 database.execute(f"DELETE FROM {table} WHERE rater = ?", [rater])
             self._journal.replace(changes_of(database))
+            self._note_journaled(database)
         with self._reading() as database:
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -187,9 +190,10 @@ class EpisodeCatalog:
     def change(self, change: Change) -> None:
         """Applies a change of marks, ratings or deletions, and appends it to the journal before it is committed."""
         change = {"time": time.time(), **change}
-        with self._writing() as database:
+        with self._writing(durable=False) as database:  # the journal is
             apply_change(database, change)
             self._journal.append(change)
+            self._note_journaled(database)
 
     def replay(self, changes: Sequence[Change]) -> None:
         """Applies changes that are journaled already; those already applied have no effect."""
@@ -199,8 +203,9 @@ class EpisodeCatalog:
 
     def rewrite_journal(self) -> None:
         """Replaces the journal by the shortest one that leads to the present marks and deletions."""
-        with self._reading() as database:
+        with self._writing() as database:
             self._journal.replace(changes_of(database))
+            self._note_journaled(database)
 
     def close(self) -> None:
         """Closes the file."""
@@ -240,18 +245,34 @@ class EpisodeCatalog:
             known = TABLES if version == CATALOG_VERSION else TABLES - {"flags"}
             check_integrity(self._database, self._path, known, check_all=check_all)
         self._rows("PRAGMA journal_mode = WAL")
-        self._rows("PRAGMA synchronous = FULL")  # a power cut must not take marks
+        self._rows("PRAGMA synchronous = FULL")  # a power cut must not take an episode's entry
         if version != CATALOG_VERSION:
             # Version 1 is the same without flags.
             new = FLAG_TABLE if version == 1 else f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE}"
             self._database.executescript(f"BEGIN; {new} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;")
-        self._rows(RATING_TABLE)  # catalogs of earlier versions lack it
+        for table in (RATING_TABLE, JOURNALED_TABLE):  # catalogs of earlier versions lack them
+            self._rows(table)
         if (
             version
             and not self._journal.exists()
             and any(self._rows(f"SELECT 1 FROM {table} LIMIT 1") for table in ("marks", "ratings", "deleted", "flags"))
         ):
             self.rewrite_journal()  # a store of a version without a journal
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Applies the changes of the journal that a power cut has taken from the catalog."""
+        noted = self._rows("SELECT bytes FROM journaled")
+        if noted and noted[0][0] == self._journal.size():
+            return
+        with self._writing() as database:
+            for change in self._journal.read(noted[0][0])[0] if noted else []:
+                apply_change(database, change)
+            self._note_journaled(database)
+
+    def _note_journaled(self, database: sqlite3.Connection) -> None:
+        """Notes, within a transaction, that the catalog has all of the journal."""
+        database.execute("INSERT OR REPLACE INTO journaled VALUES (0, ?)", [self._journal.size()])
 
     def _rows(self, query: str, values: Iterable[object] = ()) -> list[Any]:
         with self._reading() as database:
@@ -263,8 +284,10 @@ class EpisodeCatalog:
             yield self._database
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction; unless `durable`, a power cut may take it."""
         with self._reading() as database:
+            database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database

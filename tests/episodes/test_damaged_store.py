@@ -242,3 +242,39 @@ def test_ratings_survive_the_loss_of_the_catalog_or_of_the_journal(sound: Path, 
         assert store.raters() == raters
         store.add_ratings([(store.ids()[0], "late")])
         assert "late" in store.raters()[store.ids()[0]]
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_what_a_power_cut_took_from_the_catalog_is_taken_from_the_journal(
+    sound: Path, tmp_path: Path, rewritten: bool
+) -> None:
+    root = copy(sound, tmp_path)
+    if rewritten:
+        with EpisodeStore(root) as store:
+            store.erase_marks("rater 3")
+    before = (root / "catalogue.db").read_bytes()
+    with EpisodeStore(root) as store:
+        kept, flagged, *_ = store.ids()
+        store.add_marks([Mark(kept, "late", 3, 1, id="a" * 32), Mark(kept, "late", 4, 1, id="b" * 32)])
+        store.undo("b" * 32)
+        store.add_ratings([(kept, "silent")])
+        store.flag(flagged, "unusable")
+    expected = state(root)
+    for file in root.glob("catalogue.db*"):
+        file.unlink()
+    (root / "catalogue.db").write_bytes(before)  # as if no change of the catalog had reached the disk
+    with EpisodeStore(root) as store:
+        assert (store.ids(), store.marks()) == expected
+        assert [mark.id for mark in store.marks(rater="late")] == ["a" * 32]
+        assert "silent" in store.raters()[kept] and store.flags() == {flagged: "unusable"}
+        assert not store.marks(rater="rater 3") or not rewritten
+
+
+def test_a_catalog_that_has_all_of_its_journal_is_not_written_when_it_is_opened(sound: Path, tmp_path: Path) -> None:
+    root = copy(sound, tmp_path)
+    with EpisodeStore(root) as store:
+        expected = store.marks()
+    before = (root / "catalogue.db").read_bytes()
+    with EpisodeStore(root) as store:
+        assert store.marks() == expected
+    assert (root / "catalogue.db").read_bytes() == before

@@ -40,6 +40,7 @@ CREATE TABLE checks (assignment TEXT PRIMARY KEY, person TEXT NOT NULL, study TE
     passed INTEGER NOT NULL, result TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX checks_of ON checks (person, study);
 """
+MARK_INDEX = "CREATE INDEX IF NOT EXISTS shown_marks ON shown (mark);"  # files of earlier starts lack it
 AGENT_COLUMN = "ALTER TABLE sessions ADD COLUMN agent TEXT;"  # drawn for an evaluation; since version 2
 
 
@@ -65,6 +66,7 @@ class StudioDatabase:
         if version < STUDIO_VERSION:
             change = AGENT_COLUMN if version else TABLES
             self._connection.executescript(f"BEGIN; {change} PRAGMA user_version = {STUDIO_VERSION}; COMMIT;")
+        self._connection.execute(MARK_INDEX)
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """The rows of a query."""
