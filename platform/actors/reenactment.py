@@ -53,7 +53,7 @@ class Reenactment:
             self.world,
             players=dict.fromkeys(ROLES, player),
             world_config=self.world_config,
-            split=session.split,
+            split="train" if session.split == "train" else "heldout",
         )
         views = self.world.reset(Start(state=self._start(session)), observers=(SOLVER,))
         recorder.begin(seed=0, views=views)

@@ -67,6 +67,18 @@ def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     assert "1 left out: runs of changes without a task" in told, "everything is removed in one of three"
 
 
+def test_what_leaves_the_grid_empty_is_a_task_of_an_episode(tmp_path: Path) -> None:
+    """There is no target to match, but the recorded builder was asked for something and did it."""
+    run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"))
+    import_corpus(run)
+    with run.store() as store:
+        episodes = {each.meta.players["solver"]["source"]: each for each in iter_readable(store, store.ids())}
+    ((_, task),) = episodes["iglu/CQ-game-2"].meta.tasks
+    assert (task["instruction"], task["params"]) == ("Remove it now", {"blocks": [], "clear": [[0, 5, 5]]})
+    sources = {name.rpartition("/")[0] for name, _ in CorpusTasks(run.root / "corpus")}
+    assert sources == {"iglu/CQ-game-1", "iglu/9-c118"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("corpus", "copy"), [("mdc", mdc_copy), ("iglu", iglu_copy)])
 def test_an_agent_is_cloned_from_imported_sessions(tmp_path: Path, corpus: str, copy: Callable[[Path], Path]) -> None:

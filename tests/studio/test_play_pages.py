@@ -1,7 +1,8 @@
-"""Real browsers in the practice room and in a world without pictures."""
+"""Real browsers in the practice room, in a world without pictures, and in a world of blocks."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,14 @@ from interplay.stages.studio_config import StudioConfig
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 LIVE = LiveConfig(seconds=60, away_seconds=600)
+VOXEL = {"name": "voxel", "image": [24, 32], "blocks": [0, 0], "control": "human"}
+YELLOW_PIXELS = """(() => {
+  const view = document.getElementById("view");
+  const {data} = view.getContext("2d").getImageData(0, 0, view.width, view.height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) found += data[i] > 130 && data[i + 1] > 100 && data[i + 2] < 90;
+  return found;
+})()"""
 LETTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
 
 
@@ -91,3 +100,33 @@ def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Bro
     symbols = executed(episode, LETTERS).symbols("solver")
     typed = "".join(symbols[row[0]] for row in episode.actions["solver"])
     assert typed.endswith("zqdone"), "each letter was a step"
+
+
+def test_a_person_places_a_block_by_keys(tmp_path: Path, browser: Browser) -> None:
+    """The builder looks at the ground in front of it from the start; a press places one block, however long it is."""
+    live = LiveConfig(seconds=600, away_seconds=600)
+    with started(tmp_path, VOXEL, StudioConfig(size=(48, 64), live=live)) as studio:
+        first, second = invited(tmp_path, studio, 2)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(second.join)  # the first in the lobby is the setter
+            page = opened(browser, studio, first)
+            session, seat = waiting.result(60)
+        second.sit(session, seat)
+        assert seat == "setter"
+        wait_until(page, "window.studio.drawn > 2 && window.studio.shown > 3")
+        assert page.evaluate(YELLOW_PIXELS) == 0
+        page.get_by_test_id("view").focus()
+        page.keyboard.down("Digit2")
+        page.keyboard.down("KeyF")
+        wait_until(page, f"{YELLOW_PIXELS} > 20")
+        shown = page.evaluate("window.studio.shown")
+        wait_until(page, f"window.studio.shown > {shown + 10}")
+        page.keyboard.up("KeyF")
+        page.keyboard.up("Digit2")
+        page.locator("#leave").click()
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    episode = only_episode(tmp_path)
+    assert episode.poses is not None, "then each moment is compared with the recording"
+    grid = executed(episode, VOXEL).facts().grid
+    assert (np.count_nonzero(grid), grid.max()) == (1, 2), "the second color, once"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.space import COLORS, color_id
+from interplay.env.voxel.tasksets import IMPORTED, SPLITS, Split
 
 _SHAPING = ("control", "auto_jump", "blocks", "colors", "targets", "data")  # settings that decide episodes
 
@@ -24,6 +25,7 @@ class VoxelConfig:
     colors: tuple[str, ...] = COLORS  # of the blocks at the start
     targets: str | None = None  # task set whose targets and start grids make the episodes; None: scenes of `blocks`
     data: str = ""  # file or folder of the task set, if it needs one
+    split: Split = "train"  # of the tasks of an imported corpus: heldout is val and test
     image: tuple[int, int] = (48, 64)  # (height, width) in pixels
     field_of_view: float = 80.0  # vertical, degrees
     compass: bool = True  # whether the vector has the sine and cosine of the compass
@@ -45,6 +47,10 @@ class VoxelConfig:
             wrong.append(f"field_of_view={self.field_of_view}: from 10 to 150 degrees")
         if self.data and self.targets is None:
             wrong.append(f"data={self.data} is read only with targets=custom, mdc or iglu")
+        if self.split not in SPLITS:
+            wrong.append(f"split={self.split}: one of {', '.join(SPLITS)}")
+        elif self.split != "train" and self.targets not in IMPORTED:
+            wrong.append(f"split={self.split} is read only with targets={' or '.join(IMPORTED)}")
         if wrong:
             raise ValueError("these settings make no voxel world:\n  " + "\n  ".join(wrong))
         for color in self.colors:
@@ -58,4 +64,6 @@ class VoxelConfig:
     def shape_hash(self) -> str:
         """Hash of the settings that decide how episodes begin and how the builder moves; a saved state names it."""
         fields = {name: value for name, value in asdict(self).items() if name in _SHAPING}
+        if self.split != "train":  # states saved before there was a choice have no split in their hash
+            fields["split"] = self.split
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]

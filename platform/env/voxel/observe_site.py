@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array
 from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState
+from interplay.env.voxel.building import BuildState, apply
+from interplay.env.voxel.commands import Command
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import COLORS, SHAPE, Cell, Grid, counts, inventory
 
@@ -29,14 +30,15 @@ class VoxelFacts:
     held: int  # id of the color
     inventory: NDArray[np.int64]  # [6], blocks left of each color
     focus: Cell | None  # block or ground cell (y = -1) under the gaze
-    free: Cell | None  # cell that `use` would fill
+    free: Cell | None  # cell that `use` would fill with the color held; None where it would place nothing
 
 
 def observe(state: BuildState, start: Grid, target: Grid | None) -> VoxelFacts:
     """The facts of a state; they share no array with it."""
     grid, body = state.grid.copy(), state.body.copy()
     gaze = body.gaze(grid)
-    return VoxelFacts(grid, start, target, body, body.held, inventory(grid), gaze.block, gaze.free)
+    free = gaze.free if apply(state.copy(), Command(use=1)) else None
+    return VoxelFacts(grid, start, target, body, body.held, inventory(grid), gaze.block, free)
 
 
 def vector_length(config: VoxelConfig) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,10 @@ from interplay.env.voxel.task_collections import FORMAT, BuildingTask, TaskColle
 SIMPLEST = ("C3", "C8", "C12", "C14", "C32", "C17")
 PRESETS = ("simplest", "all", "own")
 IMPORT = "type: interplay import mdc PATH, or interplay import iglu PATH"
-TARGETS = ("random", "own", "custom", "mdc", "iglu")  # where a world's targets come from
+IMPORTED = ("mdc", "iglu")
+TARGETS = ("random", "own", "custom", *IMPORTED)  # where a world's targets come from
+Split = Literal["train", "heldout", "val", "test", "all"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class _Listed(TaskCollection):
@@ -187,16 +190,18 @@ class CorpusTasks(_Listed):
 
     Args:
         path: One file, or the folder of several.
-        split: "train" or "heldout"; None: both.
+        split: "train", "val", "test", "heldout" (all but train), or "all".
 
     Raises:
-        ValueError: nothing there, or a file that `interplay import` did not write.
+        ValueError: nothing there, a file that `interplay import` did not write, an unknown split, or one without tasks.
     """
 
     FIELDS = ("instruction", "chat", "start", "target", "whole", "split", "source")
 
-    def __init__(self, path: str | Path, split: str | None = None) -> None:
-        folder = Path(path)
+    def __init__(self, path: str | Path, split: Split = "all") -> None:
+        if split not in SPLITS:
+            raise ValueError(f"split={split!r}: one of {', '.join(SPLITS)}")
+        folder, found = Path(path), set[str]()
         if not folder.exists():
             raise ValueError(f"{path} holds no imported tasks; {IMPORT}")
         files = sorted(folder.glob("*.npz")) if folder.is_dir() else [folder]
@@ -205,11 +210,15 @@ class CorpusTasks(_Listed):
             with open_tasks(file) as rows:
                 if missing := [name for name in self.FIELDS if name not in rows]:
                     raise ValueError(f"{file} lacks {', '.join(missing)}; `interplay import` writes such files")
+                of, sources = rows["split"].tolist(), rows["source"].tolist()
+                found.update(of)
                 for index, task in enumerate(self._read(rows)):
-                    if split in (None, str(rows["split"][index])):
-                        self._tasks[f"{rows['source'][index]}/{index}"] = task
-        if not self._tasks:
+                    if split in ("all", of[index]) or (split == "heldout" and of[index] != "train"):
+                        self._tasks[f"{sources[index]}/{index}"] = task
+        if not found:
             raise ValueError(f"{path} holds no imported tasks; {IMPORT}")
+        if not self._tasks:
+            raise ValueError(f"{path} has no tasks of the split {split}; it has {', '.join(sorted(found))}, and all")
 
     @classmethod
     def write(cls, path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -225,11 +234,11 @@ class CorpusTasks(_Listed):
             yield BuildingTask("\n".join(lines), target, start, whole, invariant=not start.any())
 
 
-def load_targets(name: str, data: str = "") -> TaskCollection:
-    """The collection that `env.targets` names, from the file or folder `env.data`.
+def load_targets(name: str, data: str = "", split: Split = "train") -> TaskCollection:
+    """The collection that `env.targets` names, from the file or folder `env.data`; of a corpus the tasks of a split.
 
     Raises:
-        ValueError: an unknown name, or no data where they are needed.
+        ValueError: an unknown name, no data where they are needed, or no tasks of the split.
     """
     if name == "random":
         return RandomTasks()
@@ -242,7 +251,7 @@ def load_targets(name: str, data: str = "") -> TaskCollection:
         raise ValueError(f"env.targets={name} reads a file: set env.data, as env.data={examples[name]}")
     if not Path(data).exists():
         raise ValueError(f"env.data={data}: there is no such file")
-    return CustomTasks.read(data) if name == "custom" else CorpusTasks(data)
+    return CustomTasks.read(data) if name == "custom" else CorpusTasks(data, split)
 
 
 def as_grid(cells: ArrayLike) -> Grid:

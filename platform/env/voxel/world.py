@@ -198,7 +198,7 @@ def make_voxel(config: VoxelConfig) -> Voxel:
     Raises:
         ValueError: targets that do not exist, or whose data are missing or malformed.
     """
-    targets = None if config.targets is None else load_targets(config.targets, config.data)
+    targets = None if config.targets is None else load_targets(config.targets, config.data, config.split)
     return Voxel(config, tasks=_tasks_of, targets=targets)
 
 

@@ -6,13 +6,14 @@ import json
 
 import numpy as np
 import pytest
-from env.voxel.building_site import Site, scene
+from env.voxel.building_site import Site, empty_site, scene
 
 from interplay.env import registry
 from interplay.env.task import InfeasibleTask
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.controls import Control
-from interplay.env.voxel.space import color_name
+from interplay.env.voxel.plans.reading import read
+from interplay.env.voxel.space import color_name, to_dense
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS
 from interplay.env.world import Start
@@ -120,6 +121,45 @@ def test_a_broken_bystander_is_no_success() -> None:
     assert task.progress(site) == 0.0
     site.do(task, 120)
     assert task.success(site, ()), "the expert restores it"
+
+
+@pytest.mark.parametrize("kind", INSTRUCTIONS)
+def test_a_replaced_block_is_wrong_where_nobody_asked_for_it(kind: str) -> None:
+    for seed in range(4):
+        site, rng = scene(seed)
+        task = drawn(site, kind, rng)
+        for cell in map(tuple, np.argwhere(site.start)):
+            for color in range(1, 7):
+                site.grid[:] = site.start
+                site.grid[cell] = color
+                wanted = kind == "swap" and list(cell) == task.params["anchor"] and color == task.params["color"]
+                expected = (1, 0) if wanted else (0, int(color != site.start[cell]))
+                assert task.tally(site.grid)[:2] == expected
+
+
+def test_a_first_chunk_replaces_no_stray_block() -> None:
+    site = empty_site(to_dense([(0, 0, 0, 6), (1, 0, 0, 6)]))
+    site.grid[0, 3, 3] = 2
+    task = drawn(site, "step", np.random.default_rng(0))
+    site.grid[0, 3, 3:5] = 6
+    assert task.tally(site.grid)[:2] == (1, 1)
+    assert not task.success(site, ())
+    site.grid[0, 3, 3] = 2
+    site.grid[0, 3, 5] = 6
+    assert task.success(site, ())
+
+
+def test_a_block_is_placed_by_the_words_place_or_put() -> None:
+    site, rng = scene(0)
+    task = drawn(site, "place", rng)
+    color = color_name(task.params["color"])
+    article = "an" if color == "orange" else "a"
+    assert task.instruction == f"place {article} {color} block"
+    assert read(task.instruction, []) == read(f"put {article} {color} block", [])
+    unclear = {drawn(site, "unclear", rng).instruction for _ in range(40)}
+    assert "place a block" in unclear and not unclear & {"put a block"}
+    stored = {**task.to_json(), "instruction": f"put {article} {color} block"}
+    assert site.tasks().load(stored).instruction.startswith("put"), "a stored task keeps its words"
 
 
 def test_a_block_being_replaced_is_no_fall() -> None:

@@ -17,7 +17,7 @@ from interplay.env.voxel.space import empty_grid, to_sparse
 def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
     corpus = read_minecraft_dialogues(mdc_copy(tmp_path))
     (session,) = corpus.sessions
-    assert (session.structure, session.split, session.complete) == ("C8", "heldout", True)
+    assert (session.structure, session.split, session.complete) == ("C8", "val", True)
     assert [str(event) for event in session.events if isinstance(event, Spoken)] == [
         "<Architect> a red block",
         "<Builder> this?",

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_structure
 from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import SHAPE
 from interplay.env.voxel.structures import draw, own_structures
 from interplay.env.voxel.tasksets import CorpusTasks, CustomTasks, Subtasks, TaskSet, as_grid, load_targets
+from interplay.env.voxel.world import make_voxel
+from interplay.env.world import Start
 
 RED_ROW = [(0, 0, 0, 6), (1, 0, 0, 6)]
 
@@ -266,6 +269,48 @@ def test_imported_tasks_come_back(tmp_path: Path) -> None:
     assert np.array_equal(load_targets("mdc", str(tmp_path)).sample(np.random.default_rng(0)).target, target)
     with pytest.raises(ValueError, match="no imported tasks"):
         CorpusTasks(tmp_path / "empty")
+
+
+def test_targets_of_a_corpus_are_of_one_split(tmp_path: Path) -> None:
+    splits = ("train", "val", "test", "heldout")  # the last one as IGLU has it
+    rows = [
+        {
+            "instruction": split, "chat": "", "start": as_grid([]), "target": as_grid([(x, 0, 0, 6)]),
+            "whole": as_grid(RED_ROW), "split": split, "source": split,
+        }
+        for x, split in enumerate(splits)
+    ]  # fmt: skip
+    CorpusTasks.write(tmp_path / "mdc.npz", rows)
+
+    def drawn(config: VoxelConfig) -> set[int]:
+        world, found = make_voxel(config), set()
+        for seed in range(30):
+            world.reset(Start(seed=seed), observers=())
+            target = world.facts().target
+            assert target is not None
+            found.add(int(np.argwhere(target)[0][1]) - 5)
+        return found
+
+    settings = {"targets": "mdc", "data": str(tmp_path), "image": (8, 8)}
+    for split, wanted in (("train", {0}), ("val", {1}), ("test", {2}), ("heldout", {1, 2, 3}), ("all", {0, 1, 2, 3})):
+        assert drawn(VoxelConfig(**settings, split=split)) == wanted  # type: ignore[arg-type]
+    assert drawn(VoxelConfig(**settings)) == {0}  # type: ignore[arg-type]
+    CorpusTasks.write(tmp_path / "mdc.npz", [rows[0], rows[3]])
+    with pytest.raises(ValueError, match="no tasks of the split val; it has heldout, train, and all"):
+        make_voxel(VoxelConfig(**settings, split="val"))  # type: ignore[arg-type]
+
+
+def test_splits_are_named() -> None:
+    with pytest.raises(ValueError, match="split=valid: one of train, heldout, val, test, all"):
+        VoxelConfig(targets="mdc", data="x", split="valid")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="split=val is read only with targets=mdc or iglu"):
+        VoxelConfig(targets="own", split="val")
+    with pytest.raises(ValueError, match="split='valid': one of"):
+        CorpusTasks("x", "valid")  # type: ignore[arg-type]
+    assert (
+        VoxelConfig(targets="mdc", data="x").shape_hash()
+        != VoxelConfig(targets="mdc", data="x", split="val").shape_hash()
+    )
 
 
 def test_targets_are_named_with_their_data() -> None:

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from interplay.env.conformance import WorldConformance
+from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.controls import Control
 from interplay.env.voxel.picture import corner_view
+from interplay.env.voxel.site_state import from_bytes, to_bytes
 from interplay.env.voxel.space import to_dense, to_sparse
 from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
 from interplay.env.voxel.world import Voxel
@@ -135,6 +138,28 @@ def test_facts() -> None:
     assert (after.held, after.inventory.tolist()) == (4, [20, 20, 20, 19, 20, 20])
     assert not facts.grid.any(), "facts of a moment stay as they are"
     assert not after.start.any()
+
+
+@pytest.mark.parametrize("control", ["discrete", "human", "fly"])
+def test_the_free_cell_is_the_one_that_use_fills(control: Control) -> None:
+    rng, outcomes = np.random.default_rng(0), set()
+    for seed in range(40):
+        world = tiny_world(control=control, blocks=(3, 5))
+        world.reset(Start(seed=seed), observers=())
+        site = from_bytes(world.state(), world.config)
+        body = site.state.body
+        if seed % 4 == 0:
+            site.state.grid[0, :2, :10] = body.held  # the color held is used up
+        pitch = 90.0 if seed % 2 else float(rng.integers(0, 60))  # looking down: the body is in the way
+        site.state.body = BuilderBody.at(*body.position, yaw=float(rng.integers(-180, 180)), pitch=pitch)
+        world.reset(Start(state=to_bytes(site, world.config)), observers=())
+        before = world.facts()
+        offered = before.body.gaze(before.grid).free
+        world.frame({"solver": world.scheme.encode(Command(use=1))[0]}, observers=())
+        filled = [tuple(map(int, cell)) for cell in np.argwhere(world.facts().grid != before.grid)]
+        assert filled == ([] if before.free is None else [before.free])
+        outcomes.add((offered is not None, before.free is not None))
+    assert outcomes >= {(True, True), (True, False)}
 
 
 def test_targets_begin_with_their_start_grid() -> None:

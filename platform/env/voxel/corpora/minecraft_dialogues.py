@@ -78,12 +78,14 @@ def _gold(file: Path, left_out: Counter[str]) -> Grid | None:
 
 
 def _splits(file: Path) -> Mapping[str, str]:
-    """The split of each structure: train, and heldout for the corpus' val and test."""
+    """The split of each structure: train, val or test."""
     if not file.exists():
         return {}
     try:
         named = json.loads(file.read_text())
-        return {name: "train" if split == "train" else "heldout" for split, names in named.items() for name in names}
+        if unknown := set(named) - {"train", "val", "test"}:
+            raise ValueError(f"it has the splits train, val and test, got {', '.join(sorted(unknown))}")
+        return {name: split for split, names in named.items() for name in names}
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(f"{file} is malformed: {error}") from error
 

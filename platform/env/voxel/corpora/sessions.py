@@ -42,7 +42,7 @@ class BuildSession:
 
     source: str  # where in the corpus it is from
     structure: str
-    split: str  # "train" or "heldout"; the same for all sessions of a structure
+    split: str  # "train", "val", "test" or "heldout"; the same for all sessions of a structure
     start: Grid
     events: Sequence[SessionEvent]
     gold: Grid | None = None  # the structure that was to be built, if the corpus has it

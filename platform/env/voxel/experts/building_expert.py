@@ -13,7 +13,7 @@ from interplay.env.voxel.body import BuilderBody, step_by_cells, wrapped
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.experts.work import HandMove, Place, Planner
-from interplay.env.voxel.space import Grid
+from interplay.env.voxel.space import Cell, Grid
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.world import Action, Movement, World
 
@@ -78,7 +78,7 @@ class BuildingExpert(Expert):
         turning = 0.0 if move.raises else wrapped(move.yaw - body.yaw)
         if abs(turning) > SAME or abs(move.pitch - body.pitch) > SAME:
             return Command(yaw=nearest_angle(turning, self._turns), pitch=pitch)
-        if move.cell is not None and move.cell != (facts.free if move.color else facts.focus):
+        if move.cell is not None and move.cell != _aimed_at(move, body, facts.grid):
             self._failures += 1
             self._move = None
             return Command()
@@ -120,6 +120,12 @@ class BuildingExpert(Expert):
         forward = -math.sin(yaw) * dx + math.cos(yaw) * dz
         strafe = -math.cos(yaw) * dx - math.sin(yaw) * dz
         return Command(forward=round(forward), strafe=round(strafe), up=round(dy), yaw=turn)
+
+
+def _aimed_at(move: HandMove, body: BuilderBody, grid: Grid) -> Cell | None:
+    """The cell that the gaze offers for a move: a free one to place a block in, or the block to break."""
+    gaze = body.gaze(grid)
+    return gaze.free if move.color else gaze.block
 
 
 def _is_at(body: BuilderBody, place: Place) -> bool:

@@ -127,9 +127,7 @@ def _boxes(asked: Grid, size: Cell) -> Indices:
     """The flat cells of every box of this size whose cells are free, [boxes, cells]."""
     starts = np.argwhere(np.ones([most - extent + 1 for most, extent in zip(SHAPE, size, strict=True)], bool))
     cells = starts[:, None, :] + np.array(list(np.ndindex(size)))[None]
-    ways: Indices = np.ravel_multi_index(tuple(np.moveaxis(cells, -1, 0)), SHAPE)
-    free: Indices = ways[(asked.ravel()[ways] == 0).all(1)]
-    return free
+    return _free(asked, np.ravel_multi_index(tuple(np.moveaxis(cells, -1, 0)), SHAPE))
 
 
 def _step(asked: Grid, params: Params) -> Goal:
@@ -138,18 +136,18 @@ def _step(asked: Grid, params: Params) -> Goal:
         return Goal(np.zeros((1, 0), np.int64), _ids(), flat(cells), tuple(cells))
     colors = _ids(*[params["color"]] * len(cells))
     spoken = tuple(_cell(cell) for cell in params.get("spoken", ()))
-    return Goal(_poses(cells, params.get("box")), colors, spoken=spoken)
+    return Goal(_poses(asked, cells, params.get("box")), colors, spoken=spoken)
 
 
 def _build(asked: Grid, params: Params) -> Goal:
     blocks = params["blocks"]
-    ways = _poses([_cell(block) for block in blocks], params.get("box"))
+    ways = _poses(asked, [_cell(block) for block in blocks], params.get("box"))
     return Goal(ways, _ids(*(block[3] for block in blocks)), flat(params.get("clear", ())))
 
 
-def _poses(cells: Sequence[Cell], box: Sequence[int] | None) -> Indices:
-    """The flat cells in every pose that keeps `box` (lowest and highest x, lowest and highest z) in the zone, [poses,
-    cells]; without a box the cells as they are."""
+def _poses(asked: Grid, cells: Sequence[Cell], box: Sequence[int] | None) -> Indices:
+    """The flat cells, [poses, cells], in every pose that keeps `box` (lowest and highest x, lowest and highest z) in
+    the zone and replaces no block; without a box the cells as they are."""
     if box is None:
         return flat(cells)[None]
     ways = []
@@ -159,7 +157,13 @@ def _poses(cells: Sequence[Cell], box: Sequence[int] | None) -> Indices:
         shifts = np.array([(0, dx, dz) for dx in range(-west, SIZE - east) for dz in range(-north, SIZE - south)])
         at = shifts[:, None] + np.array([turned(cell, rotation) for cell in cells])
         ways.append(np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), SHAPE))
-    return np.concatenate(ways)
+    return _free(asked, np.concatenate(ways))
+
+
+def _free(asked: Grid, ways: Indices) -> Indices:
+    """The ways whose cells are all free."""
+    free: Indices = ways[(asked.ravel()[ways] == 0).all(1)]
+    return free
 
 
 def _ids(*colors: int) -> NDArray[np.int8]:

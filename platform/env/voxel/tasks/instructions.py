@@ -78,9 +78,12 @@ def sample(kind: str, scene: BuildScene, rng: np.random.Generator) -> Build | Bl
     if kind in ("step", "build"):
         return _planned(kind, scene, rng)
     params = INSTRUCTIONS[kind](scene, rng)
-    task = Build(kind, word(kind, scene.grid, params), scene.grid.copy(), params)
+    return _possible(Build(kind, word(kind, scene.grid, params), scene.grid.copy(), params))
+
+
+def _possible(task: Build) -> Build:
     if not len(task.goal.ways):
-        raise InfeasibleTask(f"there is no room for a {kind}")
+        raise InfeasibleTask(f"there is no room for a {task.kind}")
     return task
 
 
@@ -92,7 +95,7 @@ def word(kind: str, grid: Grid, params: Params) -> str:
     count = NUMBERS[params["count"]] if "count" in params else ""
     side = f"{params['side']} of" if params.get("side") else "next to"
     return {
-        "place": f"put {block}",
+        "place": f"place {block}",
         "stack": f"put {block} on {anchor}",
         "beside": f"put {block} {side} {anchor}",
         "remove": f"remove {anchor}",
@@ -179,7 +182,7 @@ def _planned(kind: str, scene: BuildScene, rng: np.random.Generator) -> Build:
         if step.anywhere:
             params["cells"] = [list(cell) for cell in plan.chunks[0].cells]
             params["box"] = list(plan.box)
-        return Build(kind, _step_words(step, wording), scene.grid.copy(), params)
+        return _possible(Build(kind, _step_words(step, wording), scene.grid.copy(), params))
     if not np.array_equal(scene.grid, scene.start):
         raise InfeasibleTask("the target has been begun")
     changed = (scene.target != scene.start) & (scene.target != 0)
@@ -199,7 +202,7 @@ def _step_words(step: NextStep, wording: Wording) -> str:
 
 
 _UNCLEAR: Mapping[str, tuple[tuple[str, str], ...]] = {  # by kind: what is left out, and the words that remain
-    "place": (("color", "put a block"),),
+    "place": (("color", "place a block"),),
     "stack": (("color", "put a block on {anchor}"), ("block", "put {block} on a block")),
     "remove": (("block", "remove a block"),),
     "tower": (("color", "build a tower of {count} blocks"), ("count", "build a tower of {color} blocks")),
