@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.compiled import compiled
 from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW
 from interplay.env.playhouse.house.category import XYZ
 from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, THICK, HouseModel
@@ -63,6 +64,30 @@ def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np
     return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
 
+@compiled
+def _is_any_in_reach(
+    qpos: NDArray[np.float64],
+    radii: NDArray[np.float64],
+    eye_x: float,
+    eye_y: float,
+    eye_z: float,
+    look_x: float,
+    look_y: float,
+    look_z: float,
+) -> bool:
+    """Whether the bounding ball of any object is near the gaze; if not, no ray needs to be cast.
+
+    qpos: positions and quaternions of the objects [objects, 7]. radii: of their bounding balls [objects].
+    """
+    for k in range(qpos.shape[0]):
+        dx, dy, dz, radius = qpos[k, 0] - eye_x, qpos[k, 1] - eye_y, qpos[k, 2] - eye_z, radii[k]
+        away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look_x + dy * look_y + dz * look_z
+        aside = math.sqrt(max(away * away - along * along, 0.0))
+        if away < REACH_M + radius and along > -radius and aside < radius + 2 * GRASP_AIM_RAD * away:
+            return True
+    return False
+
+
 class Hand:
     """One player's hand in a simulation. Objects are numbered as in `House.objects`."""
 
@@ -86,7 +111,15 @@ class Hand:
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
         self._is_thin = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
         self._walls = _thick_walls(self.model)
-        self._radii = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
+        self.radii = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
+        self._radii = np.array(self.radii, np.float64)
+
+    def stays_empty(self, move: Sequence[float]) -> bool:
+        """Opens an empty hand that does not grasp in this frame; False if `act` has more to do."""
+        if self.holds is not None or self.released is not None or move[GRASP] >= 0.5:
+            return False
+        self.must_open = False
+        return True
 
     def act(
         self,
@@ -136,7 +169,7 @@ class Hand:
 
         The other hand must then open before it can grasp again.
         """
-        if not self._is_any_in_reach(eye, look):
+        if not _is_any_in_reach(self._qpos, self._radii, *eye, *look):
             return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
@@ -153,16 +186,6 @@ class Hand:
                 self.distance = min(max(along, MIN_CARRY_M), MAX_CARRY_M)
                 self._position[:], self._quaternion[:] = center[:3], center[3:]
                 return
-
-    def _is_any_in_reach(self, eye: XYZ, look: XYZ) -> bool:
-        """Whether the bounding ball of any object is near the gaze; if not, no ray needs to be cast."""
-        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._radii, strict=True):
-            dx, dy, dz = x - eye[0], y - eye[1], z - eye[2]
-            away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look[0] + dy * look[1] + dz * look[2]
-            aside = math.sqrt(max(away * away - along * along, 0.0))
-            if away < REACH_M + radius and along > -radius and aside < radius + 2 * GRASP_AIM_RAD * away:
-                return True
-        return False
 
     def _hold(self, obj: int) -> None:
         if self.released is not None:
@@ -230,7 +253,7 @@ class Hand:
     def _stop_ignoring(self, eye: XYZ) -> None:
         assert self.released is not None
         x, y = self._qpos[self.released, :2].tolist()
-        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS_M + self._radii[self.released]:
+        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS_M + self.radii[self.released]:
             self._collide(self.released, True)
             self.released = None
 

@@ -21,6 +21,7 @@ from interplay.env.compiled import compiled
 from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
+from interplay.env.playhouse.physics.clearance import Clearance
 from interplay.env.playhouse.physics.contacts import ContactLog
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, Hand, gaze_direction, is_offered
 from interplay.env.playhouse.physics.model import SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
@@ -32,6 +33,7 @@ REST_SPEED_MPS = 0.05  # below it a thing is at rest; angular speed: below 4 tim
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 SLEEPS, WAKES = int(mujoco.mjtSleepPolicy.mjSLEEP_INIT), int(mujoco.mjtSleepPolicy.mjSLEEP_ALLOWED)
+NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 NOOP_MOVE = tuple(0.0 for _ in COMPONENTS)
 
 Move = Sequence[float]  # one player in one frame: a float per entry of `action_codec.COMPONENTS`
@@ -103,11 +105,13 @@ class Simulation:
         self.config = config
         self.compiled: HouseModel = build_model(house, setter_solid=config.setter_visible)
         self.model = self.compiled.model
+        self._option = self.model.opt
         self.data = mujoco.MjData(self.model)
         self.first = len(house.furniture)  # the index of the first loose object
         self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
         self.avatars = tuple(Avatar(x, y, yaw, START_PITCH_RAD) for x, y, yaw in house.starts)
         self.contact_log = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
+        self._clearance = Clearance(self.compiled, self.data, house.starts, self.hands[0].radii)
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._ctrl = self.data.ctrl
@@ -121,7 +125,9 @@ class Simulation:
         """Advances one frame with the moves of the setter and the solver."""
         for player, avatar in enumerate(self.avatars):
             self._move(player, avatar, moves[player])
-        if self.contact_log is None:
+        if self._clearance.is_certain():
+            self._step_without_contacts()
+        elif self.contact_log is None:
             mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
         else:
             self._step_and_log(self.contact_log)
@@ -137,14 +143,22 @@ class Simulation:
         cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
         self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
+        hand = self.hands[player]
+        if hand.stays_empty(move):
+            return
         holder, other = self.avatars[1 - player], self.hands[1 - player]
         offered = other.holds is not None and is_offered((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
         look = gaze_direction(avatar.yaw, avatar.pitch)
-        hand = self.hands[player]
         held_before = hand.holds
         hand.act(avatar.eye, look, turned, (vx, vy), move, other, offered)
         if held_before is not None and hand.holds is None and self.contact_log is not None:
             self.contact_log.record_release(player, held_before, self.data.time)
+
+    def _step_without_contacts(self) -> None:
+        """Steps MuJoCo for one frame in which nothing can touch: the same numbers without the search for contacts."""
+        self._option.disableflags = NO_CONTACTS
+        mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
+        self._option.disableflags = 0
 
     def _step_and_log(self, contact_log: ContactLog) -> None:
         """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
