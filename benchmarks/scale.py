@@ -42,6 +42,7 @@ from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 
 STEPS = 50
+START_SECONDS = 600.0  # at most, beside the window: Ray, a thousand toys, the first unroll, the end
 GOAL_MS, GOAL_RATIO = 1.5, 1.3
 STATUS_SECONDS = 0.25  # between two looks of a run's driver at the status
 
@@ -216,7 +217,9 @@ def fresh(actors: int, lag: int, options: argparse.Namespace) -> dict[str, Any]:
     passed = ("replicas", "batch", "lanes", "side", "wait", "seconds", "warm", "processes")
     settings = [text for name in passed for text in (f"--{name}", str(getattr(options, name)))]
     command = [sys.executable, __file__, *settings, "--actors", str(actors), "--lag", str(lag), "--one"]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    limit = START_SECONDS + options.warm + options.seconds
+    ended = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=limit)
+    found: dict[str, Any] = json.loads(ended.stdout)
     return found
 
 

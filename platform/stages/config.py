@@ -169,7 +169,7 @@ class ReinforceConfig(TrainingStageConfig):
     reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
     scoring_precision: Literal["fp32", "bf16"] = "fp32"  # of the reward model and the reference policy; heads: float32
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
-    heldout_episodes: int = 32  # episodes of such a measurement
+    heldout_episodes: int = 32  # episodes of such a measurement; 0: not measured
     # Held-out demonstrations for the listening gap, of the first agent and every `heldout_every` updates; 0: none.
     listening_episodes: int = 32
     # In nats per step. The stage warns if the movement gap of the agent that it starts from is below: reinforcement

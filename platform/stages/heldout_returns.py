@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -22,6 +23,8 @@ from interplay.stages.rollout_parts import SETTERS, local_policy, replay_actor
 from interplay.stages.run import ReportActivity, Run
 from interplay.stages.shared_parts import checkpoint_of
 
+logger = logging.getLogger(__name__)
+
 MEASURES = "measures"
 
 MeasureReturns = Callable[[Weights, int], HeldoutReturns]
@@ -29,11 +32,14 @@ MeasureReturns = Callable[[Weights, int], HeldoutReturns]
 
 def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> MeasureReturns | None:
     """A function that measures the returns and true success of given weights and version on the learner's device;
-    None without held-out episodes.
+    None without held-out episodes, or with `reinforce.heldout_episodes=0`, which is logged.
 
     Rollouts are scored in unrolls of `reinforce.actor.steps`, so that memory does not grow with the episode length.
     """
     config = run.config.reinforce
+    if config.heldout_episodes == 0:
+        logger.info("held-out returns are not measured: reinforce.heldout_episodes=0")
+        return None
     ids = snapshot.select(EpisodeFilter(split="heldout", kinds=SETTERS))
     if not ids:
         return None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from functools import partial
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
@@ -35,7 +38,8 @@ def map_in_processes(
 ) -> Iterator[_Result]:
     """Yields the result of each unit, in the order of the units, whichever process computed it.
 
-    Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes.
+    Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes. They
+    end with this process, also if it is killed.
 
     Args:
         make: called in each process before its first unit; returns the function of a unit. Its argument returns True
@@ -52,7 +56,8 @@ def map_in_processes(
     give_up = context.Event()
     waiting: deque[Future[_Result]] = deque()
     left = iter(units)
-    with ProcessPoolExecutor(workers, context, _begin, (make, give_up)) as pool:
+    alive, held = context.Pipe(duplex=False)  # `held` is open in this process only: the system closes it at its end
+    with alive, held, ProcessPoolExecutor(workers, context, _begin, (make, give_up, alive)) as pool:
         try:
             while True:
                 while not stopped() and len(waiting) < 2 * workers:
@@ -79,12 +84,22 @@ def map_in_processes(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event) -> None:
-    """Prepares a process of the pool, where an error would only be logged; `make` is left to the first unit."""
+def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, alive: Connection) -> None:
+    """Prepares a process of the pool, where an error would only be logged; `make` is left to the first unit.
+
+    alive: becomes readable once the process that started the pool has ended.
+    """
     global _make_work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(alive,), name="watch-parent", daemon=True).start()
     torch.set_num_threads(1)
     _make_work = partial(make, give_up.is_set)
+
+
+def _end_with(alive: Connection) -> None:
+    """Ends this process, without cleaning up, once the other end of the pipe is closed."""
+    alive.poll(None)
+    os._exit(1)
 
 
 def _run(unit: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_world import LineWorld, make_runner, make_snapshot, record_episode, tiny_agent, with_number
-from tiny_runs import copied, opened, tiny
+from tiny_runs import copied, interplay, opened, tiny
 
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
@@ -87,6 +88,19 @@ def measured(run: Run, snapshot: Snapshot, rewards: RewardSource) -> list[float]
     measure = heldout_returns(run, snapshot, rewards)
     assert measure is not None
     return measure(export_weights(start_from(run, run.config.reinforce.start)[0]), 3)
+
+
+def test_no_held_out_episodes_are_no_measurement(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(rewarded, tmp_path)
+    caplog.set_level("INFO", logger="interplay.stages.heldout_returns")
+    interplay("reinforce", tiny(root, "reinforce.heldout_episodes=0"))
+    assert [record.getMessage() for record in caplog.records if "held-out returns" in record.getMessage()] == [
+        "held-out returns are not measured: reinforce.heldout_episodes=0"
+    ]
+    rows = (root / "run/reinforce/returns.jsonl").read_text().splitlines()
+    assert rows and all(json.loads(row)["heldout"] == [] for row in rows)
 
 
 def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any) -> None:
