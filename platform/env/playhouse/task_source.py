@@ -83,6 +83,7 @@ class PlayhouseTasks(TaskSource):
             components=tuple(component.name for component in spec.movement),
             setter_present=config.setter_visible,
             tracks_contacts=config.track_contacts,
+            look_before_answering=config.look_before_answering,
         )
 
 

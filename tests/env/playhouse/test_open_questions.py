@@ -193,7 +193,7 @@ def test_the_usual_kinds_are_as_before_and_stored_as_before() -> None:
     assert not set(KINDS) & set(PlayhouseTasks.kinds)
     stored = ask("color", 0).to_json()
     before = {"kind", "instruction", "solver", "answer", "mistakes", "about"}
-    assert set(stored) == before | {"accepted", "scope", "room"}
+    assert set(stored) == before | {"accepted", "scope", "room", "look_first"}
     assert tasks(SCENE).load({name: stored[name] for name in before}) == tasks(SCENE).load(stored)
 
 
@@ -240,3 +240,30 @@ def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> No
             world.step({"solver": action}, observers=())
         assert said == [task.answer] and expert.finished
     assert walked >= 2, "some things are far off"
+
+
+@pytest.mark.parametrize("kind", ["color", "count", "exist"])
+def test_where_a_solver_looks_need_not_tell_its_answer(kind: str) -> None:
+    room = {"rooms": (1, 1), "furniture": (0, 0), "field_of_view": 80.0, "start_in_corner": True}
+    offsets, at_rest = dict[bool, list[float]](), 0
+    for look in (True, False):
+        world = Playhouse(PlayhouseConfig(**room, look_before_answering=look))  # type: ignore[arg-type]
+        offsets[look] = []
+        for seed in range(30):
+            world.reset(Start(seed=seed), observers=())
+            task = world.tasks().sample(kind, np.random.default_rng(seed))
+            assert isinstance(task, Question)
+            expert = task.expert(world)
+            for _ in range(40):
+                action = expert.act(world)
+                if action.utterance is not None:
+                    break
+                world.step({"solver": action}, observers=())
+            assert action.utterance == task.answer and expert.finished
+            body = world.facts().bodies["solver"]
+            points = [world.facts().things[index].xy for index in task.about]
+            offsets[look] += [abs(predicates.bearing(body, point)) for point in points]
+            together = all(predicates.in_front(body, point, body.half_view) for point in points)
+            at_rest += not look and together and bool((action.movement == world.spec.rest()).all())
+    assert at_rest >= 27, "it answers without a turn, but where the things are too far apart for one view"
+    assert max(offsets[False]) > 0.5 and np.mean(offsets[True]) < np.mean(offsets[False])

@@ -76,6 +76,9 @@ class AnswerExpert(Expert):
         facts: HouseFacts = world.facts()
         body = facts.bodies[self._question.solver]
         point = self._question.look_at(facts)
+        if not self._question.look_first and not self.finished and self._is_in_view(facts, body, point):
+            self.finished = True
+            return Action(self._steering.hold(), utterance=self._question.answer)
         for index in self._question.about[:1]:
             searching = self._search.look_around(body, facts.things[index])
             if self._steps < ANSWER_WITHIN_STEPS and searching is not None:
@@ -91,6 +94,11 @@ class AnswerExpert(Expert):
             return Action(movement)
         self.finished = True
         return Action(movement, utterance=self._question.answer)
+
+    def _is_in_view(self, facts: HouseFacts, body: Body, point: XY) -> bool:
+        """Whether everything that the question is about is in view, or else the middle of the room."""
+        points = [facts.things[index].xy for index in self._question.about] or [point]
+        return all(predicates.in_front(body, each, body.half_view - VIEW_MARGIN_RAD) for each in points)
 
 
 class AnsweringSkills(Skills[Question]):

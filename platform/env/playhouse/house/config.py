@@ -47,6 +47,9 @@ class PlayhouseConfig:
     # How tasks by kind name a thing: `both` ("the red ball"), `category` ("the ball") or `color` ("the red thing"),
     # drawn with these weights for each task; `both` where the name would fit several things.
     name_weights: Mapping[str, float] = field(default_factory=lambda: {"both": 1.0})
+    # Scripted solvers turn to what a question is about before they answer. False: they answer once all of that is in
+    # view, so that where they look does not tell the answer.
+    look_before_answering: bool = True
     track_contacts: bool = True  # log and record which player touched, hit, pushed and released each thing
 
     def __post_init__(self) -> None:

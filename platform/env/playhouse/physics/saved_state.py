@@ -21,6 +21,16 @@ POSE_HEADER_LENGTH = 1 + 8 + 2  # time, two avatars, two hands
 OBJECT_POSE_LENGTH = 3 + 4 + 1  # per loose object: position, quaternion, at rest
 # Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
 _HASHED_NAMES = {"colors": "colours", "unique_colors": "unique_colours", "start_in_corner": "overlook"}
+# Settings of rendering, contact tracking, names and scripted solvers, which a saved state does not depend on.
+_WITHOUT_EFFECT = (
+    "image",
+    "field_of_view",
+    "antialias",
+    "components",
+    "track_contacts",
+    "name_weights",
+    "look_before_answering",
+)
 CONTACTS_PER_THING = len(EVENT_KINDS) * EVENT_FIELDS  # after all object poses
 
 
@@ -95,10 +105,17 @@ class SavedEpisode:
 
 
 def config_hash(config: PlayhouseConfig) -> str:
-    """Hash of the settings that determine houses and their physics. Settings of rendering, contact tracking and names
-    do not affect a saved state and are left out."""
+    """Hash of the settings that determine houses and their physics."""
     fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
-    for name in ("image", "field_of_view", "antialias", "components", "track_contacts", "name_weights"):
+    for name in (
+        "image",
+        "field_of_view",
+        "antialias",
+        "components",
+        "track_contacts",
+        "name_weights",
+        "look_before_answering",
+    ):
         del fields[name]
     if not config.may_stock_bins:
         del fields["stocked_bins"]  # no effect here, and older saved states do not have it

@@ -34,6 +34,7 @@ class TaskContext:
     tracks_contacts: bool = True  # whether the house keeps a contact log
     naming: Naming = field(default_factory=ByColor)  # of single things
     style: ReferringStyle = EVERYDAY  # of referring to several things
+    look_before_answering: bool = True  # of scripted solvers: turn to what a question is about
     varied_wording: bool = False  # also use wordings beyond the few that small agents learn
 
     def require_movement(self, kind: str, *components: str) -> None:

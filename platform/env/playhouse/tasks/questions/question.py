@@ -44,6 +44,7 @@ class Question(PlayhouseTask):
     accepted: tuple[str, ...] = ()  # further right answers, without articles
     scope: Scope = "room"
     room: str | None = None  # name of a room to look over before answering
+    look_first: bool = True  # False: with scope "room", answer once everything in `about` is in view
 
     def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
         return bool(said) and self.accepts(said[0])
@@ -89,7 +90,14 @@ def question(
 ) -> Question:
     """Returns a question to the solver of this context."""
     return Question(
-        kind=kind, instruction=text, solver=context.solver, about=about, scope=scope, room=room, **answers._asdict()
+        kind=kind,
+        instruction=text,
+        solver=context.solver,
+        about=about,
+        scope=scope,
+        room=room,
+        look_first=context.look_before_answering,
+        **answers._asdict(),
     )
 
 
