@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import signal
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# A run's folder in the form that Hydra gets, without signs that have a meaning in its grammar.
+PLAIN_FOLDER = re.compile(r"\+\+run\.dir=(/[\w/.-]+)")
 NO_BROWSER = "no chromium here (apt-get install chromium)"
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,14 +31,26 @@ def _default_sighup() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _composed_once() -> Iterator[None]:
-    """Keeps what Hydra composes: a test types the same settings with several verbs, each of which takes a tenth of a
-    second. They are still translated, checked and validated each time."""
+    """Keeps what Hydra composes: a test types the same settings with several verbs, and other tests type them with
+    another folder. Each composition takes a tenth of a second. All are still translated, checked and validated."""
+    from omegaconf import OmegaConf
+
     from interplay.launch import compose
 
     made = compose.hydra_compose
-    kept = lru_cache(64)(lambda name, overrides: made(name, overrides=list(overrides)))
+    kept = lru_cache(128)(lambda name, overrides: made(name, overrides=list(overrides)))
+
+    def composed(name: str, overrides: list[str]) -> Any:
+        folders = [found for override in overrides if (found := PLAIN_FOLDER.fullmatch(override))]
+        if len(folders) != 1:
+            return kept(name, tuple(overrides))
+        others = tuple(override for override in overrides if override != folders[0][0])
+        config = deepcopy(kept(name, others))
+        OmegaConf.update(config, "run.dir", folders[0][1], force_add=True)
+        return config
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compose, "hydra_compose", lambda name, overrides: kept(name, tuple(overrides)))
+        patch.setattr(compose, "hydra_compose", composed)
         yield
 
 
