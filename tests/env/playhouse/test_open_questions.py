@@ -243,7 +243,7 @@ def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> No
 
 
 @pytest.mark.parametrize("kind", ["color", "count", "exist"])
-def test_where_a_solver_looks_need_not_tell_its_answer(kind: str) -> None:
+def test_the_gaze_of_a_solver_need_not_reveal_the_answer(kind: str) -> None:
     room = {"rooms": (1, 1), "furniture": (0, 0), "field_of_view": 80.0, "start_in_corner": True}
     offsets, at_rest = dict[bool, list[float]](), 0
     for look in (True, False):

@@ -48,7 +48,7 @@ class PlayhouseConfig:
     # drawn with these weights for each task; `both` where the name would fit several things.
     name_weights: Mapping[str, float] = field(default_factory=lambda: {"both": 1.0})
     # Scripted solvers turn to what a question is about before they answer. False: they answer once all of that is in
-    # view, so that where they look does not tell the answer.
+    # view, so that their gaze does not reveal the answer.
     look_before_answering: bool = True
     track_contacts: bool = True  # log and record which player touched, hit, pushed and released each thing
 
