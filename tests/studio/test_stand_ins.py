@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -22,12 +25,16 @@ from interplay.studio.live.hosted_session import HostedSession, Viewer
 from interplay.studio.live.live_house import with_stand_ins
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.lobby import Lobby
+from interplay.studio.live.picture_wire import packed
 from interplay.studio.live.session_process import seated_players
 from interplay.studio.live.stand_in import guessed_task, stand_in
 from interplay.studio.studies.study import LivePlan
 
 STEPS = 12
 CUT = 59  # frame of a kill, within the eighth step
+# What a session's process says once its world is there, but for who has left.
+STARTED: dict[str, object] = {"dialogue": [], "card": {}, "steers": {}, "controls": {}, "symbols": {}}
+STARTED |= dict.fromkeys(("rate", "frames", "words", "pictures", "frame"), 0)
 
 
 def left_alone(folder: Path, seat: str, *, killed: bool) -> Episode:
@@ -138,25 +145,26 @@ def test_a_solver_leaves_and_the_setter_plays_on(tmp_path: Path) -> None:
 
 
 def test_a_person_that_leaves_before_the_world_is_there_ends_the_session(tmp_path: Path) -> None:
-    with house(tmp_path, replace(LIVE, setter="scripted")) as studio:
-        (visitor,) = invited(tmp_path, studio, 1)
-        player = visitor.sit(*visitor.join())
-        player.send("leave")  # its process takes longer to start
-        assert player.until("end")["why"] == "left"
-        assert not any(message["kind"] == "state" and message["state"] == "playing" for message in player.messages)
+    session = HostedSession(settings(tmp_path, people={"solver": "p-1"}), lambda *_: None, no_agents)
+    session.leave("solver")
+    sent = list[bytes]()
+    session._writer = cast(asyncio.StreamWriter, SimpleNamespace(write=sent.append))
+    session._begin(STARTED | {"left": []})
+    assert packed({"kind": "end", "why": "left"}) in sent
+
+
+def no_agents() -> socket.socket:
+    pytest.fail("has no agents")
 
 
 def test_a_seat_that_was_left_before_a_restart_stays_left(tmp_path: Path) -> None:
     """The studio learns from the session's process who had left; until then those people may sit down again."""
     people = {"setter": "p-1", "solver": "p-2"}
-    session = HostedSession(settings(tmp_path, people=people), lambda *_: None, lambda: pytest.fail("has no agents"))
+    session = HostedSession(settings(tmp_path, people=people), lambda *_: None, no_agents)
     viewers = {seat: Viewer(cast(WebSocket, None), seat) for seat in people}
     for viewer in viewers.values():
         session.attach(viewer)
-    session._begin(
-        {"left": ["solver"], "dialogue": [], "card": {}, "steers": {}, "controls": {}, "symbols": {}}
-        | dict.fromkeys(("rate", "frames", "words", "pictures", "frame"), 0)
-    )
+    session._begin(STARTED | {"left": ["solver"]})
     assert session.people == {"setter": "p-1"} and session.viewers["setter"] == [viewers["setter"]]
     assert session.viewers["solver"] == [] and viewers["solver"].closing == (1000, "you have left the episode")
 
