@@ -107,15 +107,7 @@ class SavedEpisode:
 def config_hash(config: PlayhouseConfig) -> str:
     """Hash of the settings that determine houses and their physics."""
     fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
-    for name in (
-        "image",
-        "field_of_view",
-        "antialias",
-        "components",
-        "track_contacts",
-        "name_weights",
-        "look_before_answering",
-    ):
+    for name in _WITHOUT_EFFECT:
         del fields[name]
     if not config.may_stock_bins:
         del fields["stocked_bins"]  # no effect here, and older saved states do not have it
