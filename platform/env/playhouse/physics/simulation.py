@@ -156,9 +156,12 @@ class Simulation:
 
     def _step_without_contacts(self) -> None:
         """Steps MuJoCo for one frame in which nothing can touch: the same numbers without the search for contacts."""
-        self._option.disableflags = NO_CONTACTS
-        mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
-        self._option.disableflags = 0
+        flags = self._option.disableflags
+        self._option.disableflags = flags | NO_CONTACTS
+        try:
+            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
+        finally:  # an interrupt must not leave later frames without contacts
+            self._option.disableflags = flags
 
     def _step_and_log(self, contact_log: ContactLog) -> None:
         """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
