@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from reporting.json_numbers import add_json_option, write_json
+
 from interplay.launch.compose import compose
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import open_run
@@ -57,7 +59,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=24)
     parser.add_argument("--steps", type=int, default=300, help="of an episode")
     parser.add_argument("--turns", type=int, default=2, help="of the numbers of processes; the best rate counts")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     parser.add_argument("--no-separate", action="store_true", help="leave out the separate runs")
     options = parser.parse_args()
     rates: dict[int, list[float]] = {workers: [] for workers in options.workers}
@@ -75,14 +77,9 @@ def main() -> None:
     for workers, found in best.items():
         print(f"{workers:3} processes: {found:.3f} episodes/s, {found / best[few]:.2f} times those of {few}", end="")
         print(f"; {found / max(separate[workers]):.2f} of separate runs" if separate.get(workers) else "")
-    if options.json is not None:
-        text = json.dumps(
-            {"episodes": options.episodes, "steps": options.steps, "rates": rates, "separate": separate}, indent=1
-        )
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n")
+    write_json(
+        options.json, {"episodes": options.episodes, "steps": options.steps, "rates": rates, "separate": separate}
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ policy, sampled as in training. MiniGrid needs the extra `babyai`.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 import time
@@ -23,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -82,7 +83,7 @@ def main() -> None:
     parser.add_argument("--value", type=float, default=0.5, help="weight of the value loss of V-trace")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--time-limits", choices=("bootstrap", "terminal"), default="bootstrap")
-    parser.add_argument("--json", help="also write the numbers here; - for stdout")
+    add_json_option(parser)
     given = parser.parse_args()
     cells = []
     for env in given.envs:
@@ -101,9 +102,7 @@ def main() -> None:
                     f"{env:22s} {name:7s} {what:9s} {np.mean(values):7.2f}  seeds {each}  {seconds:.0f} CPU s",
                     flush=True,
                 )
-    if given.json:
-        text = json.dumps({"settings": vars(given), "cells": cells}, indent=1)
-        print(text) if given.json == "-" else Path(given.json).write_text(text)
+    write_json(given.json, {"settings": vars(given), "cells": cells})
 
 
 def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:

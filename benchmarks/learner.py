@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -291,7 +291,7 @@ def planned() -> tuple[Plan, argparse.Namespace]:
     parser.add_argument("--recompute", type=int, help="chunks; default: as few as fit into memory")
     parser.add_argument("--accumulate", type=int, default=1, help="parts of a batch, one after another")
     parser.add_argument("--profile", action="store_true", help="also print the most expensive operations to stderr")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     asked = parser.parse_args()
     device = find_device(asked.device)
     small = asked.quick or device.type == "cpu"
@@ -336,13 +336,8 @@ def main() -> None:
                 f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}",
                 flush=True,
             )
-    if asked.json is not None:
-        result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}
-        text = json.dumps({**result, "agreement": agreed, "rows": [asdict(row) for row in rows]}, indent=1)
-        if asked.json == "-":
-            print(text)
-        else:
-            Path(asked.json).write_text(text + "\n")
+    result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}
+    write_json(asked.json, {**result, "agreement": agreed, "rows": [asdict(row) for row in rows]})
 
 
 def told(peaks: Mapping[str, float]) -> str:

@@ -13,12 +13,12 @@ ratio and lag the best of the learning rates is shown, so that no setting is fav
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import deque
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=300)
     parser.add_argument("--lanes", type=int, default=32)
     parser.add_argument("--steps", type=int, default=10, help="T of an unroll")
-    parser.add_argument("--json", help="also write the numbers here; - for stdout")
+    add_json_option(parser)
     given = parser.parse_args()
     cells = []
     for lag in given.lags:
@@ -102,9 +102,7 @@ def main() -> None:
             cells += [cell(ratio, lag, rate, given) for rate in given.rates]
             best = max(cells[-len(given.rates) :], key=lambda found: found["return_mean"])
             print(row(best), flush=True)
-    if given.json:
-        text = json.dumps({"settings": vars(given), "cells": cells}, indent=1)
-        print(text) if given.json == "-" else Path(given.json).write_text(text)
+    write_json(given.json, {"settings": vars(given), "cells": cells})
 
 
 def cell(ratio: Ratio, lag: int, rate: float, given: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,6 @@ where rank 0 joined the whole batch and sent every rank its lanes, is measured f
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 import time
@@ -22,6 +21,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -194,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--compute", type=float, default=0.15, help="seconds that an update pauses")
     parser.add_argument("--updates", type=int, default=20)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(options, Path(folder))
@@ -203,12 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     efficiency = best["references"]["efficiency"]
     print(f"lowest: {low:.1f} ms of rank 0 an update, goal {GOAL_MS:g}; {low / high:.2f} of that with copies; ", end="")
     print(f"{efficiency:.0%} of the time the ranks compute, goal {GOAL_EFFICIENCY:.0%}")
-    if options.json is not None:
-        text = json.dumps({"rows": rows, "goals": [GOAL_MS, GOAL_EFFICIENCY]}, indent=1)
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n")
+    write_json(options.json, {"rows": rows, "goals": [GOAL_MS, GOAL_EFFICIENCY]})
 
 
 if __name__ == "__main__":

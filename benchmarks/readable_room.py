@@ -14,14 +14,14 @@ the most frequent answer.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -218,15 +218,10 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=7e-4, help="learning rate of Adam")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     arguments = parser.parse_args()
     rows = learn(compose(arguments.overrides), arguments)
-    if arguments.json:
-        text = json.dumps({"settings": vars(arguments), "rows": rows}, indent=1)
-        if arguments.json == "-":
-            print(text)
-        else:
-            Path(arguments.json).write_text(text + "\n")
+    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ which the solver succeeds within the step limit, with its 95 % interval.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cues", nargs="*", default=PlayhouseTasks.cues, choices=PlayhouseTasks.cues)
     parser.add_argument("--modifiers", nargs="*", default=PlayhouseTasks.modifiers, choices=PlayhouseTasks.modifiers)
     parser.add_argument("--samples", type=int, default=2, help="wordings shown of each")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    add_json_option(parser)
     given = parser.parse_args(arguments)
     warm_up(lambda text: print(text, file=sys.stderr))
     world = Playhouse(PlayhouseConfig())
@@ -151,14 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"    not done: {text}")
     asked, different = variety(world, given.seed + given.houses, VARIETY_DRAWS)
     print(f"of {VARIETY_DRAWS} draws of house, cue and modifier {asked} could be asked, in {different} different ways")
-    if given.json is not None:
-        text = json.dumps(
-            {**vars(given), "rows": [asdict(row) for row in found], "asked": asked, "different": different}
-        )
-        if given.json == "-":
-            print(text)
-        else:
-            Path(given.json).write_text(text + "\n")
+    write_json(
+        given.json, {**vars(given), "rows": [asdict(row) for row in found], "asked": asked, "different": different}
+    )
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
+from reporting.json_numbers import add_json_option, write_json
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -183,7 +185,7 @@ def main() -> None:
     parser.add_argument("--warm", type=float, default=5.0, help="seconds before the window")
     parser.add_argument("--processes", type=int, default=1, help="that answer for the toys")
     parser.add_argument("--turns", type=int, default=3, help="the sizes take turns; the lowest cost of each counts")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -204,12 +206,7 @@ def main() -> None:
     low, high = best[min(best)], best[max(best)]
     print(f"lowest: {low:.2f} ms with {min(best)}, goal {GOAL_MS}; {high:.2f} with {max(best)}, ", end="")
     print(f"{high / low:.2f} times as much, goal {GOAL_RATIO}")
-    if options.json is not None:
-        text = json.dumps({"rows": rows, "lowest": best, "ratio": high / low, "goals": [GOAL_MS, GOAL_RATIO]}, indent=1)
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n")
+    write_json(options.json, {"rows": rows, "lowest": best, "ratio": high / low, "goals": [GOAL_MS, GOAL_RATIO]})
 
 
 def fresh(actors: int, lag: int, options: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,6 @@ The exit code is 1 if a check failed.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -22,6 +21,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -233,9 +234,9 @@ def main() -> int:
     parser.add_argument("--houses", type=int, default=10)
     parser.add_argument("--steps", type=int, default=1_000, help="of 8 frames, in each house")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed of the first house")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     typed = parser.parse_args()
-    path = None if typed.json in (None, "-") else Path(typed.json).resolve()
+    home = Path.cwd()
     rows: list[Soaked] = []
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -248,14 +249,9 @@ def main() -> int:
                 *row.escaped[:1], *row.warnings, flush=True,
             )  # fmt: skip
         found = faults(rows, Path(folder) / MUJOCO_LOG)
-        os.chdir("/")
+        os.chdir(home)
     print("\n".join(found) or f"{sum(row.steps for row in rows):,} steps: nothing escaped, sank or warned")
-    if typed.json is not None:
-        text = json.dumps({"faults": found, "houses": [asdict(row) for row in rows]}, indent=1)
-        if path is None:
-            print(text)
-        else:
-            path.write_text(text + "\n")
+    write_json(typed.json, {"faults": found, "houses": [asdict(row) for row in rows]})
     return 1 if found else 0
 
 

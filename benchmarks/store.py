@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import sys
 import tempfile
@@ -22,6 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -159,7 +160,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="records the episodes here, or uses those that are here")
     parser.add_argument("--episodes", type=int, default=6)
     parser.add_argument("--windows", type=int, default=60, help="windows of each kind")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         report = measure(recorded(options.folder or Path(temporary), options.episodes), options.windows)
@@ -167,13 +168,8 @@ def main() -> None:
         sign, goal = GOALS.get(name, ("", 0.0))
         missed = sign and (value < goal if sign == ">=" else value > goal)
         print(f"{name:58}{value:10.2f}{f'   goal {sign} {goal:g}' if sign else ''}{'   missed' if missed else ''}")
-    if options.json is not None:
-        stated: dict[str, Any] = {"episodes": options.episodes, "rows": ROWS, "numbers": report, "goals": GOALS}
-        text = json.dumps(stated, indent=1)
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n")
+    stated: dict[str, Any] = {"episodes": options.episodes, "rows": ROWS, "numbers": report, "goals": GOALS}
+    write_json(options.json, stated)
 
 
 if __name__ == "__main__":

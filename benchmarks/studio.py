@@ -34,6 +34,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reporting.json_numbers import add_json_option, write_json
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -311,7 +313,7 @@ def main() -> int:
     parser.add_argument("--pieces", nargs="+", default=PIECES, help=f"pairs x pictures, or raters; {' '.join(PIECES)}")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument("--limit", type=float, default=90.0, help="seconds of each piece, at most")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     parser.add_argument("--root", type=Path, help="measure one piece over this run, in this process; print JSON alone")
     options = parser.parse_args()
     if options.root is not None:
@@ -332,13 +334,8 @@ def main() -> int:
                 print(f"{title(piece)}\n  not measured: {error}", flush=True)
     loads["after"] = os.getloadavg()[0]
     print(f"load average before {loads['before']:.1f}, after {loads['after']:.1f}; {os.cpu_count()} cores")
-    if options.json is not None:
-        result = {"size": SIZE, "numbers": found, "failed": failed, "goals": GOALS, "load": loads}
-        text = json.dumps(result, indent=1)
-        if options.json == "-":
-            print(text)
-        else:
-            Path(options.json).write_text(text + "\n")
+    result = {"size": SIZE, "numbers": found, "failed": failed, "goals": GOALS, "load": loads}
+    write_json(options.json, result)
     return 1 if failed else 0
 
 

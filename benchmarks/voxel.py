@@ -9,15 +9,14 @@ in the last column, the rate of a fixed loop in plain Python, measured after eac
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
+from reporting.json_numbers import add_json_option, write_json
 
 from interplay.env import registry
 from interplay.env.voxel.body import BuilderBody
@@ -138,7 +137,7 @@ def cases(rng: np.random.Generator) -> list[Case]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.0, help="of measurement per line")
-    parser.add_argument("--json", type=Path, help="where to write the numbers")
+    add_json_option(parser)
     arguments = parser.parse_args()
     rows = []
     print(f"{'':44} {'per second':>12} {'goal':>9} {'ratio':>6} {'reference':>10}")
@@ -153,8 +152,7 @@ def main() -> None:
         rows.append(row)
         ratio = "" if case.goal is None else f"{found / case.goal:.2f}"
         print(f"{case.name:44} {found:12,.0f} {case.goal or 0:9,.0f} {ratio:>6} {busy:10,.0f}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
+    write_json(arguments.json, rows)
 
 
 if __name__ == "__main__":

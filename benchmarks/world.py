@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import sys
 import time
@@ -19,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from reporting.json_numbers import add_json_option, write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -236,7 +237,7 @@ def all_rows() -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    add_json_option(parser)
     path = parser.parse_args().json
     warm_up(lambda line: print(line, file=sys.stderr))
     print(f"{'':52}{'best':>9}{'median':>9}{'goal':>9}   ms unless stated otherwise")
@@ -252,13 +253,8 @@ def main() -> None:
         for share in shares:
             if share.whole == whole:
                 print(f"  {share.part:50}{share.milliseconds:9.3f}{share.share:9.0%}")
-    if path is not None:
-        tables = {"rows": [asdict(row) for row in rows], "profile": [asdict(share) for share in shares]}
-        text = json.dumps({"thread": 1, **tables}, indent=1)
-        if path == "-":
-            print(text)
-        else:
-            Path(path).write_text(text + "\n")
+    tables = {"rows": [asdict(row) for row in rows], "profile": [asdict(share) for share in shares]}
+    write_json(path, {"thread": 1, **tables})
 
 
 if __name__ == "__main__":

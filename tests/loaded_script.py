@@ -19,5 +19,9 @@ def loaded(script: str) -> ModuleType:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # its dataclasses look themselves up
-        spec.loader.exec_module(module)
+        sys.path.insert(0, str(path.parent))  # as Python does for the script itself
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            sys.path.remove(str(path.parent))
     return sys.modules[name]

@@ -280,7 +280,7 @@ class StandAtExpert(Skills[StandAt]):
         away = math.dist(body.position, self._spot) > SPOT_RADIUS_M
         if away and not self._task.holds(facts, self._task.turned(facts, body)):
             return self._go(facts)
-        turn = predicates.bearing(body, self._task.facing(facts, body))
+        turn = self._task.turn(facts, body)
         if abs(turn) > APPROACH_AIM_RAD:
             return self._steering.hold(yaw=turn, pitch=STAND_AT_PITCH_RAD - body.pitch, max_turn=self.max_turn)
         return self._go(facts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Collection
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +133,13 @@ def free_spots(facts: HouseFacts, role: str) -> list[XY]:
     ]
     points = np.concatenate([np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) for xs, ys in axes])
     return [(x, y) for x, y in points[ground.price(points) == 0.0].tolist()]
+
+
+@lru_cache(maxsize=4)  # many tasks are tried at one moment of a house
+def nearest_free_spots(facts: HouseFacts, role: str) -> tuple[XY, ...]:
+    """The `free_spots` in the order of the routes to them, the nearest first."""
+    by_route = partial(predicates.route_length, facts, facts.bodies[role].position)
+    return tuple(sorted(free_spots(facts, role), key=by_route))
 
 
 def _floor(room: Room) -> tuple[float, float, float, float]:

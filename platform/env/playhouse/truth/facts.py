@@ -102,3 +102,6 @@ class HouseFacts:
     doorways: tuple[Doorway, ...]
     things: tuple[Thing, ...]  # things[i].index == i
     bodies: dict[str, Body]  # by role
+
+    def __hash__(self) -> int:
+        return hash((self.time, self.things, *self.bodies.values()))

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
-from interplay.env.playhouse.planning.navigation import free_spots
+from interplay.env.playhouse.planning.navigation import nearest_free_spots
 from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.playhouse_task import (
@@ -114,18 +114,17 @@ class StandAt(PlayhouseTask):
     def nearest_spot(self, facts: HouseFacts) -> XY | None:
         """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
         body = facts.bodies[self.solver]
-        nearest = sorted(
-            free_spots(facts, self.solver), key=lambda spot: predicates.route_length(facts, body.position, spot)
-        )
-        return next((spot for spot in nearest if self._holds_around(facts, body, spot)), None)
+        spots = nearest_free_spots(facts, self.solver)
+        return next((spot for spot in spots if self._holds_around(facts, body, spot)), None)
+
+    def turn(self, facts: HouseFacts, body: Body) -> float:
+        """Returns the turn to the direction that the instruction requires: none if it requires none."""
+        return 0.0
 
     def turned(self, facts: HouseFacts, body: Body) -> Body:
-        """Returns the body turned towards the point to face."""
-        return replace(body, yaw=body.yaw + predicates.bearing(body, self.facing(facts, body)))
-
-    def facing(self, facts: HouseFacts, body: Body) -> XY:
-        """Returns the point that the solver has to face: straight ahead if any direction satisfies the instruction."""
-        return body.position[0] + np.cos(body.yaw), body.position[1] + np.sin(body.yaw)
+        """Returns the body turned as the instruction requires."""
+        turn = self.turn(facts, body)
+        return replace(body, yaw=body.yaw + turn) if turn else body
 
     def _holds_around(self, facts: HouseFacts, body: Body, spot: XY) -> bool:
         """Tests whether the instruction holds at a spot and `SPOT_MARGIN_M` to all four sides."""
@@ -212,9 +211,9 @@ class Stand(StandAt):
     def misreadings(self, facts: HouseFacts) -> Sequence[Self]:
         return [replace(self, relation=relation) for relation in MISREAD_RELATIONS[self.relation]]
 
-    def facing(self, facts: HouseFacts, body: Body) -> XY:
-        """Returns the setter's position for "opposite": such players face each other."""
-        return facts.bodies[self.setter].position if self.relation == "opposite" else super().facing(facts, body)
+    def turn(self, facts: HouseFacts, body: Body) -> float:
+        """Returns the turn to the setter for "opposite": such players face each other."""
+        return predicates.bearing(body, facts.bodies[self.setter].position) if self.relation == "opposite" else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

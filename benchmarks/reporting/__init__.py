@@ -1,0 +1,1 @@
+"""What several benchmarks need to report their numbers."""
