@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 Open = Callable[[Config], Run]
 ORDER = [stage.name for stage in stages_of_round(1)]
+WIDTHS = ("width", "lstm", "policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")
 AFTER_POLICY = dict.fromkeys(("movement_policy", "language_policy", "value", "gate_kl", "entropy"), 0.0)
 
 
@@ -40,6 +41,7 @@ class Baseline:
 
     stages: tuple[str, ...]  # the last one trains its agent
     change: Callable[[Config], Config]
+    from_new_weights: bool = False  # a clone that is not the clone of the seed's run, trained on
 
 
 def _reinforced(**changes: Any) -> Callable[[Config], Config]:
@@ -50,6 +52,14 @@ def _cloned_as_long(config: Config) -> Config:
     """As many updates of cloning as cloning, the reward model and reinforcement have together."""
     total = config.clone.training.updates + config.reward.training.updates + _updates(config.reinforce)
     return replace(config, clone=replace(config.clone, training=replace(config.clone.training, updates=total)))
+
+
+def _large_cloned_as_long(config: Config) -> Config:
+    """As `_cloned_as_long`, by a network with layers 1.5 times as wide, about 2.25 times the weights."""
+    agent = config.agent
+    sizes = {name: getattr(agent, name) * 3 // 2 for name in WIDTHS}
+    large = replace(agent, channels=tuple(each * 3 // 2 for each in agent.channels), **sizes)
+    return _cloned_as_long(replace(config, agent=large))
 
 
 def _updates(config: ReinforceConfig) -> int:
@@ -84,6 +94,7 @@ def _autoregressive(config: Config) -> Config:
 
 CELLS: Mapping[str, Baseline] = {
     "bc_long": Baseline(("clone",), _cloned_as_long),
+    "bc_large": Baseline(("clone",), _large_cloned_as_long, from_new_weights=True),
     "cloning_only": Baseline(("reinforce",), _demonstrations_alone),
     "from_reward_model": Baseline(("reinforce",), _reinforced(start="reward")),
     "true_progress": Baseline(("reinforce",), _paid_for_progress),
@@ -124,7 +135,7 @@ def _seed(config: Config, opened: Open, stop: StopRequest) -> SeedResults:
     _refuse_outdated(base.root, {folder: CELLS[name].stages[0] for folder, name in cells.items()})
     for folder, name in cells.items():
         cell = CELLS[name]
-        _branch(base.root, folder, cell.stages)
+        _branch(base.root, folder, cell)
         run = opened(cell.change(replace(config, run=replace(config.run, name=folder.name))))
         _train(run, cell.stages, stop)
         agents[name] = str(run.stage(cell.stages[-1]).checkpoints)
@@ -168,14 +179,16 @@ def _made(stage: Path) -> dict[str, Any]:
     return facts if found is None else {**facts, "weights": found.fingerprint}
 
 
-def _branch(base: Path, to: Path, stages: Sequence[str]) -> None:
+def _branch(base: Path, to: Path, cell: Baseline) -> None:
     """Copies a run for a cell, without the stages that the cell trains itself and those after them.
 
-    Cloning continues from the clone, so it is copied too. Nothing is done if the folder exists.
+    Cloning continues from the clone, so it is copied too, unless the cell starts from new weights. Nothing is done if
+    the folder exists.
     """
     if to.exists():
         return
-    left_out = ORDER[ORDER.index(stages[0]) + (1 if stages[0] == "clone" else 0) :]
+    continues = cell.stages[0] == "clone" and not cell.from_new_weights
+    left_out = ORDER[ORDER.index(cell.stages[0]) + continues :]
     partial = to.with_name(f".{to.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(

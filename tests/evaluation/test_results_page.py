@@ -68,7 +68,9 @@ def test_the_findings_compare_with_the_longer_clone() -> None:
     assert "| +1.50 |" in line(page, "The modeled return rises")
     assert "| +0.30 |" in line(page, "A correct answer"), "the step from plausible to incoherent is the smallest"
     assert "on every probe" in line(page, "Reinforcement beats cloning"), "of two kinds here"
-    assert line(page, "A 71M").endswith("| – | – | not tested |")
+    assert line(page, "A 71M").endswith("| – | not tested |"), "no larger agent has played"
+    larger = replace(SEED, success=SEED.success | {"bc_large": {"go": 0.5, "position": 0.4}})
+    assert "| +0.15 |" in line(render_results([larger], {}), "A 71M")
     assert line(page, "IBT beats AR").endswith("| – | not tested |"), "no AR agent has played"
 
 

@@ -11,16 +11,19 @@ from tiny_runs import interplay, refused, tiny
 
 from interplay.launch.compose import compose
 from interplay.launch.paper_orderings import CELLS
+from interplay.learner import checkpoint
 from interplay.stages.stage_folder import setting_differences
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
-TWO_CELLS = ("orderings.seeds=[7]", "orderings.cells=[bc_long,cloning_only]")
+CELLS_RUN = ("orderings.seeds=[7]", "orderings.cells=[bc_long,bc_large,cloning_only]")
 
 
 WEIGHTS = "reinforce.learner.objective.weights"
+LARGER = ("channels", "width", "lstm", "policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")
 CHANGED = {
     "bc_long": {"clone.training.updates"},
+    "bc_large": {"clone.training.updates", *(f"agent.{name}" for name in LARGER)},
     "cloning_only": {f"{WEIGHTS}.{name}" for name in ("movement_policy", "language_policy", "value", "gate_kl")},
     "from_reward_model": {"reinforce.start"},
     "true_progress": {"reinforce.reward", "reinforce.actor.progress"},
@@ -41,17 +44,22 @@ def test_a_cell_differs_from_the_run_in_what_it_compares(name: str) -> None:
 def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = tiny(tmp_path, *PROBES, *TWO_CELLS, "reward.training.updates=2", "reinforce.updates_per_batch=2")
+    settings = tiny(tmp_path, *PROBES, *CELLS_RUN, "reward.training.updates=2", "reinforce.updates_per_batch=2")
     interplay("orderings", settings)
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [seed["seed"] for seed in found] == [7]
-    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_marks", "bc_long", "cloning_only"]
+    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_marks", "bc_long", "bc_large", "cloning_only"]
     page = (tmp_path / "run" / "results.md").read_text()
     assert "not tested: 1 seed" in page and "| cloning_only |" in page
 
-    base, long, cloning = (tmp_path / f"run-seed-7{cell}" for cell in ("", "-bc_long", "-cloning_only"))
-    assert json.loads((long / "clone" / "stage.json").read_text())["updates"] == 4 + 2 + 2 * 4
-    assert not (long / "reward").exists()
+    base, long, large, cloning = (
+        tmp_path / f"run-seed-7{cell}" for cell in ("", "-bc_long", "-bc_large", "-cloning_only")
+    )
+    for longer in (long, large):
+        assert json.loads((longer / "clone" / "stage.json").read_text())["updates"] == 4 + 2 + 2 * 4
+        assert not (longer / "reward").exists()
+    size, larger = (num_weights(folder / "clone") for folder in (base, large))
+    assert 1.8 < larger / size < 2.5
     assert (cloning / "reward" / "stage.json").read_bytes() == (base / "reward" / "stage.json").read_bytes()
     learned = [json.loads(row) for row in (cloning / "reinforce" / "metrics.jsonl").read_text().splitlines()]
     assert all("movement_cloning" in row for row in learned)
@@ -67,6 +75,12 @@ def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(
     assert f"{cloning} (reward.updates: 2 -> 3), " in said and "remove their folders" in said
     assert str(long) not in said, "it has copied no reward model"
     assert {file: file.stat().st_mtime_ns for file in before if "-cloning_only/" in str(file)}.items() <= before.items()
+
+
+def num_weights(stage: Path) -> int:
+    newest = checkpoint.latest(stage / "checkpoints")
+    assert newest is not None
+    return sum(each.numel() for each in newest.weights().values())
 
 
 def test_a_cell_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
