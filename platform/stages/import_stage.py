@@ -6,17 +6,18 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from interplay.actors.reenactment import NotReenacted, Reenactment
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
 from interplay.env.voxel.corpora.sessions import BuildSession, ReadCorpus
+from interplay.env.voxel.corpora.whole_corpora import compare, table
 from interplay.env.voxel.tasksets import CorpusTasks
 from interplay.env.voxel.world import Voxel
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.stages.run import Run
+from interplay.stages.stage_folder import write_json
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,10 @@ READERS: Mapping[str, Callable[[Path], ReadCorpus]] = {"mdc": read_minecraft_dia
 
 
 def import_corpus(run: Run) -> str:
-    """Imports `run.config.corpus`, and says what was read, written and left out.
+    """Imports `run.config.corpus`. Returns a table that compares it with the whole corpus.
+
+    The same table is in `corpus/<name>_counts.json`. A copy that holds another number than the whole corpus is no
+    error: it may be a part.
 
     An episode that is already in the store is not written again, so that a stopped import continues.
 
@@ -41,14 +45,15 @@ def import_corpus(run: Run) -> str:
     reenactment = Reenactment(world, run.config.env)
     corpus = READERS[config.name](Path(config.path))
     left_out = Counter(corpus.left_out)
-    counts: dict[str, Any] = dict(corpus.counts())
+    counts = dict(corpus.counts())
     counts["tasks"], counts["instructions too long for the agent"] = _write_tasks(run, corpus)
     if idle := counts["runs of changes"] - counts["tasks"]:
-        left_out["runs of changes without a task: they leave the grid as it was, or empty"] = idle
+        left_out["runs of changes without a task"] = idle
     counts["episodes written"] = _write_episodes(run, reenactment, corpus.sessions[: config.episodes], left_out)
-    lines = [f"  {count:>7,} {what}" for what, count in counts.items()]
-    lines += [f"  {count:>7,} left out: {what}" for what, count in sorted(left_out.items())]
-    return "\n".join(lines)
+    rows = compare(config.name, counts, left_out)
+    summary = run.root / "corpus" / f"{config.name}_counts.json"
+    write_json(summary, [{**row._asdict(), "differs": row.differs} for row in rows])
+    return f"{table(config.name, rows)}\n  Written to {summary}"
 
 
 def _write_tasks(run: Run, corpus: ReadCorpus) -> tuple[int, int]:

@@ -99,6 +99,11 @@ def iglu_copy(folder: Path) -> Path:
         target = single / "target_world_states" / "builder-data" / "actionHit" / f"game-{number}"
         target.mkdir(parents=True)
         (target / f"game-{number}-step-action").write_text(text)
+    for number, text in ((1, world([(0, 63, 0, 57), (1, 63, 0, 91)])), (2, world([(0, 63, 0, 57)]))):
+        rebuilt = single / "target_world_states" / "builder-data" / f"cq-game-{number}"
+        rebuilt.mkdir()
+        (rebuilt / "step-2-c120").write_text(text)
+    (rebuilt / "step-2-c121").write_text("{")
     multi = folder / "datasets" / "multiturn"
     turns = multi / "builder-data" / "9-c118"
     turns.mkdir(parents=True)

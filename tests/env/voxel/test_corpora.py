@@ -11,6 +11,7 @@ from env.voxel.corpus_files import iglu_copy, mdc_copy
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
 from interplay.env.voxel.corpora.sessions import Changed, Spoken, changes_between
+from interplay.env.voxel.corpora.whole_corpora import WHOLE_CORPORA, compare, table
 from interplay.env.voxel.space import empty_grid, to_sparse
 
 
@@ -32,9 +33,20 @@ def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
     assert corpus.left_out["failed snapshots"] == 1
     assert corpus.left_out["blocks outside the zone"] == 1
     assert sum(count for reason, count in corpus.left_out.items() if "damaged" in reason) == 1
-    counts = dict(corpus.counts())
-    assert counts.pop("sessions that end at the gold") == 1
-    assert counts == {"sessions": 1, "utterances": 3, "additions": 3, "removals": 1, "runs of changes": 2}
+    assert corpus.counts() == {
+        "sessions": 1,
+        "utterances": 3,
+        "additions": 3,
+        "removals": 1,
+        "runs of changes": 2,
+        "sessions that end at the gold": 1,
+        "structures in split train": 1,
+        "structures in split val": 1,
+        "structures in split test": 0,
+        "gold structures": 1,
+        "blocks of gold structures": 2,
+        "several changes at once": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -93,6 +105,15 @@ def test_single_turns_start_after_what_their_tape_recovers(tmp_path: Path) -> No
     assert corpus.left_out["turns that were not qualified"] == 1
     assert corpus.left_out["blocks outside the zone"] == 2, "of two tapes"
     assert sum(count for reason, count in corpus.left_out.items() if "another world" in reason) == 1
+    assert corpus.counted == {
+        "rows of single turns": 4,
+        "unclear instructions": 1,
+        "targets that somebody rebuilt": 2,
+        "targets rebuilt equally": 1,
+        "words of an instruction, median": 2,
+        "words of an instruction, most": 7,
+    }
+    assert sum(count for reason, count in corpus.left_out.items() if "damaged rebuilt targets" in reason) == 1
 
 
 def test_a_tape_without_a_start_is_left_out(tmp_path: Path) -> None:
@@ -135,3 +156,29 @@ def test_changes_between_grids_are_removals_and_then_additions_by_support() -> N
     assert order[:2] == [((1, 0, 0), 0), ((0, 0, 0), 0)]
     assert [cell for cell, color in order if color == 2] == [(0, 3, 3), (1, 3, 3), (2, 3, 3)]
     assert order[-1] == ((1, 0, 0), 5), "nothing supports it"
+
+
+def test_a_copy_is_compared_with_the_whole_corpus() -> None:
+    """Each number of the whole corpus has a row, also where the copy has nothing; a part is told, not refused."""
+    rows = compare("mdc", {"sessions": 3, "utterances": 16_198, "tasks": 7}, {"damaged sessions (a.json: broken)": 2})
+    assert {row.what for row in rows} >= {*WHOLE_CORPORA["mdc"].counts, *WHOLE_CORPORA["mdc"].left_out, "tasks"}
+    of = {row.what: row for row in rows}
+    assert (of["sessions"].difference, of["utterances"].difference, of["tasks"].difference) == ("544 fewer", "same", "")
+    assert of["damaged sessions"] == ("damaged sessions", 2, None, "a.json: broken")
+    assert of["failed snapshots"].differs
+    assert "position is null" in of["failed snapshots"].why
+    text = table("mdc", rows)
+    assert "13 of 14 numbers DIFFER" in text
+    assert "509 conversations" in text
+    read, left_out = text.split("left out:")
+    assert "a.json: broken" in left_out
+    assert "utterances" in read
+
+
+def test_the_whole_corpus_is_told_to_be_whole() -> None:
+    whole = WHOLE_CORPORA["iglu"]
+    rows = compare("iglu", whole.counts, whole.left_out)
+    assert not any(row.differs for row in rows)
+    assert "All 7 numbers are those of the whole corpus." in table("iglu", rows)
+    more = compare("iglu", {**whole.counts, "unclear instructions": 891}, whole.left_out)
+    assert [row.difference for row in more if row.differs] == ["1 more"]

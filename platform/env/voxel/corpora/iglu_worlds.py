@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,12 @@ def read_iglu(path: Path) -> ReadCorpus:
 
 def _read_single_turns(folder: Path, corpus: ReadCorpus) -> None:
     needed = ("GameId", "InitializedWorldPath", "InputInstruction", "IsInstructionClear", "ClarifyingQuestion")
+    words: list[int] = []
     for row in _rows(folder / QUESTIONS_FILE, needed):
         number = (_NUMBER.findall(row["GameId"]) or [""])[-1]
+        corpus.counted["rows of single turns"] += 1
+        corpus.counted["unclear instructions"] += row["IsInstructionClear"] == "No"
+        words.append(len(row["InputInstruction"].split()))
         name = f"game-{number}"
         target = folder / "target_world_states" / "builder-data" / "actionHit" / name / f"{name}-step-action"
         if not target.exists():
@@ -75,7 +80,24 @@ def _read_single_turns(folder: Path, corpus: ReadCorpus) -> None:
             corpus.left_out[f"single turns with a damaged world ({target.name}: {error})"] += 1
             continue
         source = f"iglu/{row['GameId']}"
-        corpus.sessions.append(BuildSession(source, structure, _split(structure), start, [*said, *changes]))
+        session = BuildSession(source, structure, _split(structure), start, [*said, *changes])
+        corpus.sessions.append(session)
+        _count_rebuilds(folder / "target_world_states" / "builder-data" / f"cq-{name}", session.end, corpus)
+    if words:
+        corpus.counted["words of an instruction, median"] = round(median(words))
+        corpus.counted["words of an instruction, most"] = max(words)
+
+
+def _count_rebuilds(folder: Path, target: Grid, corpus: ReadCorpus) -> None:
+    """Counts whether somebody else built the target from the same words, and whether equally."""
+    grids = []
+    for file in sorted(folder.glob("*")):
+        try:
+            grids.append(_ending(_json(file), Counter()))
+        except (ValueError, KeyError, TypeError) as error:
+            corpus.left_out[f"damaged rebuilt targets ({file}: {error!r})"] += 1
+    corpus.counted["targets that somebody rebuilt"] += bool(grids)
+    corpus.counted["targets rebuilt equally"] += any(np.array_equal(grid, target) for grid in grids)
 
 
 def _read_dialogues(file: Path, corpus: ReadCorpus) -> None:

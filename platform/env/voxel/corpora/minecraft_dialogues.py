@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from interplay.env.voxel.corpora.sessions import (
     ARCHITECT,
@@ -46,16 +47,16 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
             "github.com/prashant-jayan21/minecraft-dialogue-models and type: interplay import mdc FOLDER"
         )
     splits, corpus = _splits(path / LOGS / "splits.json"), ReadCorpus()
-    golds: dict[str, Grid | None] = {}
+    for split in ("train", "val", "test"):
+        corpus.counted[f"structures in split {split}"] = sum(each == split for each in splits.values())
+    golds = {file.stem: _gold(file, corpus) for file in sorted((path / FOLDER).glob("C*.xml"))}
     for file in files:
         name = _NAME.fullmatch(file.parent.name)
         structure = name[1] if name else "unknown"
-        if structure not in golds:
-            golds[structure] = _gold(path / FOLDER / f"{structure}.xml", corpus.left_out)
-        gold = golds[structure]
+        gold = golds.get(structure)
         try:
             states = json.loads(file.read_text())["WorldStates"]
-            events, grid = _events(states, corpus.left_out)
+            events, grid = _events(states, corpus)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             corpus.left_out[f"damaged sessions ({file}: {error!r})"] += 1
             continue
@@ -66,15 +67,16 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
     return corpus
 
 
-def _gold(file: Path, left_out: Counter[str]) -> Grid | None:
-    """The gold structure of a file; None without one. A damaged file is left out and counted."""
-    if not file.exists():
-        return None
+def _gold(file: Path, corpus: ReadCorpus) -> Grid | None:
+    """The gold structure of a file. A damaged file is left out and counted."""
     try:
-        return read_structure(file)
+        grid = read_structure(file)
     except ValueError as error:
-        left_out[f"damaged gold structures ({error})"] += 1
+        corpus.left_out[f"damaged gold structures ({error})"] += 1
         return None
+    corpus.counted["gold structures"] += 1
+    corpus.counted["blocks of gold structures"] += int(np.count_nonzero(grid))
+    return grid
 
 
 def _splits(file: Path) -> Mapping[str, str]:
@@ -90,7 +92,7 @@ def _splits(file: Path) -> Mapping[str, str]:
         raise ValueError(f"{file} is malformed: {error}") from error
 
 
-def _events(states: list[Mapping[str, Any]], left_out: Counter[str]) -> tuple[list[SessionEvent], Grid]:
+def _events(states: list[Mapping[str, Any]], corpus: ReadCorpus) -> tuple[list[SessionEvent], Grid]:
     """What was said and changed, and the last grid."""
     events: list[SessionEvent] = []
     heard, grid, outside = 0, empty_grid(), set[tuple[int, int, int]]()
@@ -100,13 +102,15 @@ def _events(states: list[Mapping[str, Any]], left_out: Counter[str]) -> tuple[li
                 events.append(spoken)
         heard = len(state["ChatHistory"])
         if state["BuilderPosition"] is None:
-            left_out["failed snapshots"] += 1
+            corpus.left_out["failed snapshots"] += 1
             continue
         now = _grid(state["BlocksInGrid"], outside)
-        events += changes_between(grid, now)
+        changes = changes_between(grid, now)
+        corpus.counted["several changes at once"] += len(changes) > 1
+        events += changes
         grid = now
     if outside:
-        left_out["blocks outside the zone"] += len(outside)
+        corpus.left_out["blocks outside the zone"] += len(outside)
     return events, grid
 
 

@@ -98,6 +98,7 @@ class ReadCorpus:
 
     sessions: list[BuildSession] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # by reason
+    counted: Counter[str] = field(default_factory=Counter)  # what else is in the files of this corpus
 
     def counts(self) -> Mapping[str, int]:
         """Numbers of what was read."""
@@ -110,6 +111,7 @@ class ReadCorpus:
             "removals": sum(change.color == 0 for change in changes),
             "runs of changes": sum(bool(changed) for session in self.sessions for _, changed in session.runs()),
             "sessions that end at the gold": sum(session.complete for session in self.sessions),
+            **self.counted,
         }
 
 
