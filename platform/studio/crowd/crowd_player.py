@@ -71,6 +71,7 @@ class CrowdPlayer:
             if name not in self._seats:
                 self._seats = {name: Seat(self._settings, name, role, hello, self._number)}
             self._seats[name].play(socket)
+            del self._seats[name]  # it has ended; a later start of the studio may continue it all the same
         finally:
             socket.close()
 

@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER
 from interplay.studio.live.picture_wire import packed, picture_frame, receive_packed
+from interplay.studio.live.session_journal import is_begun
 from interplay.studio.live.session_settings import SEATS, WATCH, SessionSettings
 
 logger = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ class HostedSession:
         """Starts the process and looks after the seats."""
         self._tasks = [asyncio.create_task(self._host(resume)), asyncio.create_task(self._look_after())]
         for task in self._tasks:
-            task.add_done_callback(_report_failure)
+            task.add_done_callback(self._note_failure)
 
     def send(self, **message: Any) -> None:
         """Sends a message to the process, if there is one now."""
@@ -149,6 +150,7 @@ class HostedSession:
         self.viewers[viewer.seat].append(viewer)
         if self.started is not None:
             self._greet(viewer)
+        self.send(kind="view", seat=viewer.seat, lag=None)  # so that the seat is drawn for this viewer, also in a pause
         self._send_view(viewer.seat)
 
     def detach(self, viewer: Viewer) -> None:
@@ -206,8 +208,8 @@ class HostedSession:
 
     @property
     def pid(self) -> int | None:
-        """The process that runs the session."""
-        return None if self._process is None else self._process.pid
+        """The process that runs the session, while there is one."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def _host(self, resume: bool) -> None:
         """Runs the process, and makes it again from the journal where it dies."""
@@ -235,7 +237,7 @@ class HostedSession:
             if self.ended is None:
                 logger.warning("session %s: its process ended; it is made again", self.settings.session)
                 self._enter("paused", "the world is being rebuilt")
-                resume, self._restarts = Path(self.settings.journal).exists(), self._restarts + 1
+                resume, self._restarts = is_begun(Path(self.settings.journal)), self._restarts + 1
         if self.ended is None:
             self._finish({"kind": "ended", "why": "interrupted", "path": ""})
 
@@ -386,7 +388,13 @@ class HostedSession:
     def _finish(self, message: dict[str, Any]) -> None:
         self.ended = message
         self.phase, self._why = "ended", message["why"]
-        self._over(self, message)
+        try:
+            self._over(self, message)
+        finally:  # people go on even if the episode could not be listed; the next start of the studio lists it
+            self._release_people(message)
+
+    def _release_people(self, message: dict[str, Any]) -> None:
+        """Tells everyone that the session has ended, and closes the sockets."""
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
         ending = {"kind": "end", "why": message["why"]}
@@ -396,7 +404,14 @@ class HostedSession:
             for viewer in viewers:
                 viewer.close("the episode has ended")
 
-
-def _report_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("a live session failed", exc_info=error)
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        """Ends the session where one of its tasks has failed; its journal stays for the next start of the studio."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        logger.error("session %s failed", self.settings.session, exc_info=error)
+        for each in self._tasks:
+            each.cancel()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        if self.ended is None:
+            self._finish({"kind": "ended", "why": "interrupted", "path": ""})

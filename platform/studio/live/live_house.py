@@ -18,7 +18,7 @@ from interplay.stages.live_config import COPILOT, PERSON, SCRIPTED, SOLVER, Live
 from interplay.studio.agents.agents_host import AgentRefused, AgentsHost, CheckedAgent
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.lobby import Lobby
-from interplay.studio.live.session_journal import SUFFIX, read_journal
+from interplay.studio.live.session_journal import SUFFIX, is_begun, read_journal
 from interplay.studio.live.session_settings import SessionSettings
 from interplay.studio.studies.study import Study
 from interplay.studio.web.studio_context import StudioContext
@@ -46,12 +46,24 @@ class LiveHouse:
     def start(self) -> None:
         """Continues the sessions that an earlier process left."""
         for journal in sorted(self._journals.glob(f"*{SUFFIX}")):
+            if not is_begun(journal):  # killed before the first frame
+                journal.unlink()
+                continue
             try:
                 settings = SessionSettings.from_json(read_journal(journal)[0]["settings"])
             except (ValueError, IndexError, KeyError) as error:
                 logger.warning("%s can't be continued (%s); it is left there", journal, error)
                 continue
             self._host(settings, resume=True)
+        self._end_lost()
+
+    def _end_lost(self) -> None:
+        """Notes the end of sessions that were killed before they had a journal: nothing was played in them."""
+        for row in self.studio.database.rows("SELECT id FROM sessions WHERE ended IS NULL"):
+            if not (self._journals / f"{row['id']}{SUFFIX}").exists():
+                self.studio.database.write(
+                    "UPDATE sessions SET ended = ?, outcome = 'interrupted' WHERE id = ?", time.time(), row["id"]
+                )
 
     async def close(self) -> None:
         """Stops all processes; journals stay."""

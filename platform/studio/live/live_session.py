@@ -22,7 +22,7 @@ from interplay.stages.live_config import COPILOT, PERSON, SETTER
 from interplay.studio.agents.agent_seat import AgentPlayer
 from interplay.studio.live.cards import Cards
 from interplay.studio.live.seat_input import SeatInput
-from interplay.studio.live.session_journal import SessionJournal, from_text, read_journal, to_text
+from interplay.studio.live.session_journal import SessionJournal, from_text, to_text
 from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
 from interplay.studio.live.stand_in import stand_in
@@ -104,11 +104,13 @@ class LiveSession:
         Raises:
             JournalMismatch: a step leads to other poses than it did.
         """
-        head, *lines = read_journal(Path(self.settings.journal))
+        journal = SessionJournal(Path(self.settings.journal))
+        head, *lines = journal.lines()
         views = self.world.reset(Start(state=from_text(head["state"])), observers=self._see)
         self._start(views, head["id"], head["created"])
         for line in lines:
             if "end" in line:
+                journal.close()
                 return str(line["end"])
             if "say" in line:
                 self._queue(*line["say"])
@@ -116,7 +118,7 @@ class LiveSession:
                 self._apply(line["event"])
             else:
                 self._repeat(line)
-        self._journal = SessionJournal(Path(self.settings.journal))
+        self._journal = journal
         if not self._recorder.prompts:
             self._draw_card()
         return None

@@ -3,12 +3,13 @@
 The first line is the head: the settings, the id of the episode and the state of its start. Then each step has a line
 with its rows, its utterances and a hash of where they led, and what people typed and judged has lines of its own, so
 that a kill loses the frames of the step under way and nothing else. The last line says why the session ended. Lines are
-forced to disk each second.
+forced to disk each second. One process at a time writes a journal.
 """
 
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import time
@@ -21,15 +22,26 @@ SUFFIX = ".journal"
 
 
 class SessionJournal:
-    """A journal that is being written; it continues an existing file."""
+    """A journal that is being written; it continues an existing file.
+
+    It waits for the end of an earlier process of the session that still holds the file: after a kill of the web process
+    that process may live for a moment longer than the next start of the studio takes.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = whole_lines(path)
+        self._path = path
         self._file = path.open("r+b" if path.exists() else "w+b")
-        self._file.seek(kept)
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        self._file.seek(whole_bytes(self._file.read()))
         self._file.truncate()
         self._synced = time.monotonic()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines so far. Raises ValueError as `read_journal` does."""
+        end = self._file.tell()
+        self._file.seek(0)
+        return _rows(self._file.read(end), self._path)
 
     def write(self, line: Mapping[str, Any], *, durable: bool = False) -> None:
         """Appends a line; it survives the end of the process at once, and a power cut within a second."""
@@ -45,9 +57,14 @@ class SessionJournal:
         self._file.close()
 
 
-def whole_lines(path: Path) -> int:
-    """The bytes of the complete lines of a file; 0 without one."""
-    return path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+def whole_bytes(data: bytes) -> int:
+    """The bytes of the complete lines."""
+    return data.rfind(b"\n") + 1
+
+
+def is_begun(path: Path) -> bool:
+    """Whether a session has written its start, from which it can be executed again."""
+    return path.exists() and whole_bytes(path.read_bytes()) > 0
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
@@ -56,8 +73,11 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
     Raises:
         ValueError: a line is no JSON object.
     """
-    lines = path.read_bytes()[: whole_lines(path)].split(b"\n")[:-1]
-    rows = [json.loads(line) for line in lines]
+    return _rows(path.read_bytes(), path)
+
+
+def _rows(data: bytes, path: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in data[: whole_bytes(data)].split(b"\n")[:-1]]
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError(f"{path} is no journal of a session; move it away, and its episode is lost")
     return rows

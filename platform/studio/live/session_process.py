@@ -12,6 +12,7 @@ import os
 import select
 import socket
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -308,6 +309,14 @@ def seated_players(settings: SessionSettings, agents: AgentLink | None) -> dict[
     return players
 
 
+def end_with_studio(connection: socket.socket) -> None:
+    """Ends this process, without cleaning up, once the web process is gone: the next one plays on from the journal."""
+    watch = select.poll()
+    watch.register(connection, 0)  # its end alone, not what can be read
+    watch.poll()
+    os._exit(1)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Hosts the session of the first message, on the socket that is the process's standard input.
 
@@ -316,6 +325,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     agents = AgentLink(socket.socket(fileno=int(arguments[0]))) if arguments else None
     with socket.socket(fileno=os.dup(0)) as connection:
+        threading.Thread(target=end_with_studio, args=(connection,), name="watch-studio", daemon=True).start()
         wire = Connection(connection)
         messages: list[dict[str, Any]] = []
         while not messages and not wire.closed:

@@ -1,0 +1,124 @@
+"""What a kill or a failure may leave behind: sessions without a journal, two processes of one session, open sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from starlette.websockets import WebSocket
+from studio_client import open_studio
+from test_live_protocol import house, invited, researcher, seated
+from test_live_session import settings
+from test_stand_ins import no_agents
+
+from interplay.studio.live.hosted_session import HostedSession, Viewer
+from interplay.studio.live.live_client import LivePlayer
+from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.session_journal import SessionJournal
+
+HOLDS = (
+    "from pathlib import Path; from interplay.studio.live.session_journal import SessionJournal as Journal; import sys"
+)
+WATCHES = "from interplay.studio.live.session_process import end_with_studio; import socket"
+MINUTE = 60.0
+PEOPLE = {"setter": "p-2", "solver": "p-1"}
+
+
+def test_a_session_that_was_killed_before_it_began_is_noted_as_interrupted(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        for name in ("no-journal", "no-head"):
+            row = (name, "live", 1, 0.0, json.dumps({"solver": "p-1"}))
+            studio.database.write(
+                "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row
+            )
+        torn = tmp_path / "studio" / "journals" / "no-head.journal"
+        torn.parent.mkdir()
+        torn.write_text('{"settings"')
+        live = LiveHouse(studio)
+        live.start()
+        rows = studio.database.rows("SELECT ended, outcome FROM sessions")
+    assert not live.sessions and not torn.exists()
+    assert [(row["ended"] > 0, row["outcome"]) for row in rows] == [(True, "interrupted")] * 2
+
+
+def test_people_go_on_where_their_episode_cannot_be_listed(tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    session = HostedSession(settings(tmp_path, people=PEOPLE), fail, no_agents)
+    viewer = Viewer(cast(WebSocket, None), "solver")
+    session.attach(viewer)
+    with pytest.raises(OSError, match="full"):
+        session._finish({"kind": "ended", "why": "time", "path": "an episode"})
+    assert session.phase == "ended" and viewer.closing == (1000, "the episode has ended")
+
+
+def test_a_session_whose_task_fails_ends(tmp_path: Path) -> None:
+    def fail() -> socket.socket:
+        raise OSError("too many open files")
+
+    async def ended() -> dict[str, Any]:
+        over: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        seats = {"setter": "person", "solver": "clone"}
+        given = settings(tmp_path, seats=seats, people=PEOPLE)
+        session = HostedSession(given, lambda _, message: over.set_result(message), fail)
+        session.start()
+        return await asyncio.wait_for(over, timeout=MINUTE)
+
+    assert asyncio.run(ended())["why"] == "interrupted"
+
+
+def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
+    path = tmp_path / "s1.journal"
+    former = subprocess.Popen(
+        [sys.executable, "-c", f"{HOLDS}\njournal = Journal(Path({str(path)!r}))\nprint('held', flush=True)\ninput()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert former.stdout is not None and former.stdout.readline() == "held\n"
+    next_one = threading.Thread(target=lambda: SessionJournal(path).close(), daemon=True)
+    next_one.start()
+    next_one.join(0.2)
+    assert next_one.is_alive(), "two processes hold the journal"
+    former.kill()
+    former.communicate(timeout=MINUTE)
+    next_one.join(MINUTE)
+    assert not next_one.is_alive()
+
+
+def test_the_process_of_a_session_ends_with_its_studio() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        words = [sys.executable, "-c", f"{WATCHES}\nend_with_studio(socket.socket(fileno=0))"]
+        process = subprocess.Popen(words, stdin=theirs.fileno())
+    ours.sendall(b"messages that nobody reads")
+    assert process.poll() is None
+    ours.close()
+    assert process.wait(MINUTE) == 1
+
+
+def test_who_comes_later_sees_a_world_that_stands_still(tmp_path: Path) -> None:
+    with house(tmp_path) as studio:
+        watching, people = researcher(studio), invited(tmp_path, studio, 2)
+        seated(people)
+        session, _ = people[0].join()
+        for _ in range(2):
+            viewer = watching.sit(session, "watch")
+            viewer.until("hello")
+            assert sees(viewer)
+
+
+def sees(viewer: LivePlayer) -> bool:
+    """Whether a picture comes before a minute of silence."""
+    while not viewer.pictures:
+        if viewer.receive(MINUTE) is None:
+            return False
+    return True
