@@ -18,10 +18,11 @@ from test_live_protocol import house, invited, researcher, seated
 from test_live_session import settings
 from test_stand_ins import no_agents
 
-from interplay.studio.live.hosted_session import HostedSession, Viewer
+from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.session_journal import SessionJournal
+from interplay.studio.live.viewer import Viewer
 
 HOLDS = (
     "from pathlib import Path; from interplay.studio.live.session_journal import SessionJournal as Journal; import sys"

@@ -21,13 +21,14 @@ from interplay.env.world import Start
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
 from interplay.stages.live_config import LiveConfig
-from interplay.studio.live.hosted_session import HostedSession, Viewer
+from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_house import with_stand_ins
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.lobby import Lobby
 from interplay.studio.live.picture_wire import packed
 from interplay.studio.live.session_process import seated_players
 from interplay.studio.live.stand_in import guessed_task, stand_in
+from interplay.studio.live.viewer import Viewer
 from interplay.studio.studies.study import LivePlan
 
 STEPS = 12
@@ -148,7 +149,7 @@ def test_a_person_that_leaves_before_the_world_is_there_ends_the_session(tmp_pat
     session = HostedSession(settings(tmp_path, people={"solver": "p-1"}), lambda *_: None, no_agents)
     session.leave("solver")
     sent = list[bytes]()
-    session._writer = cast(asyncio.StreamWriter, SimpleNamespace(write=sent.append))
+    session._process._writer = cast(asyncio.StreamWriter, SimpleNamespace(write=sent.append))
     session._begin(STARTED | {"left": []})
     assert packed({"kind": "end", "why": "left"}) in sent
 

@@ -5,92 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import sys
 import time
-from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
-
-from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER
-from interplay.studio.live.picture_wire import packed, picture_frame, receive_packed
+from interplay.stages.live_config import COPILOT, PERSON, SETTER
+from interplay.studio.live.picture_wire import picture_frame
 from interplay.studio.live.session_journal import is_begun
 from interplay.studio.live.session_settings import SEATS, WATCH, SessionSettings
+from interplay.studio.live.viewer import REFUSED, Viewer, hello
+from interplay.studio.live.world_process import WorldProcess
 
 logger = logging.getLogger(__name__)
 
-UNSEEN_PICTURES = 2  # sent to a viewer and not yet on its screen
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
 MOST_RESTARTS = 5
-NEWS_SECONDS = 30.0  # between two looks at what a viewer is to get, at most
-EXIT_SECONDS = 10.0  # for a process to exit
-NORMAL, REFUSED = 1000, 1008  # WebSocket close codes
-
-
-class Viewer:
-    """One socket of a seat: messages in order, and the newest picture if the browser keeps up."""
-
-    def __init__(self, websocket: WebSocket, seat: str) -> None:
-        self.websocket, self.seat = websocket, seat
-        self.seen = time.monotonic()  # last sign of life
-        self._messages: deque[dict[str, Any]] = deque()
-        self._picture: bytes | None = None
-        self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
-        self._news = asyncio.Event()
-        self.closing: tuple[int, str] | None = None  # code and reason, once it is to end
-
-    def tell(self, message: dict[str, Any]) -> None:
-        """Queues a message."""
-        self._messages.append(message)
-        self._news.set()
-
-    def show(self, picture: bytes) -> None:
-        """Queues a picture in place of one that still waits."""
-        self._picture = picture
-        self._news.set()
-
-    def shown(self, frame: int) -> None:
-        """Notes that the browser shows this frame."""
-        while self._sent and self._sent[0][0] <= frame:
-            self._sent.popleft()
-        self._news.set()
-
-    def restart(self) -> None:
-        """Forgets the pictures on the way: after a kill the world continues at an earlier frame."""
-        self._picture = None
-        self._sent.clear()
-
-    def lag(self) -> float:
-        """For how long the oldest picture on the way has been on the way, in seconds."""
-        return time.monotonic() - self._sent[0][1] if self._sent else 0.0
-
-    def close(self, reason: str, code: int = NORMAL) -> None:
-        """Ends the socket after what is queued."""
-        self.closing = (code, reason)
-        self._news.set()
-
-    async def send(self) -> None:
-        """Sends until the socket ends."""
-        try:
-            while True:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), timeout=NEWS_SECONDS)
-                self._news.clear()
-                while self._messages:
-                    await self.websocket.send_json(self._messages.popleft())
-                if self._picture is not None and len(self._sent) < UNSEEN_PICTURES:
-                    picture, self._picture = self._picture, None
-                    self._sent.append((picture_frame(picture)[1], time.monotonic()))
-                    await self.websocket.send_bytes(picture)
-                if self.closing is not None:
-                    await self.websocket.close(*self.closing)
-                    return
-        except (WebSocketDisconnect, RuntimeError):  # the browser is gone
-            return
 
 
 class HostedSession:
@@ -116,8 +47,8 @@ class HostedSession:
         self._connect_agents = connect_agents
         self._last_news: dict[str, dict[str, Any]] = {}
         self._dialogue: list[dict[str, Any]] = []
-        self._writer: asyncio.StreamWriter | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process = WorldProcess(settings)
+        self._resume = False  # whether the process is to continue a journal
         self._tasks: list[asyncio.Task[None]] = []
         self._restarts = 0
         self._away_since: float | None = None
@@ -138,8 +69,8 @@ class HostedSession:
 
     def send(self, **message: Any) -> None:
         """Sends a message to the process, if there is one now."""
-        if self._writer is not None and self.phase != "ended":
-            self._writer.write(packed(message))
+        if self.phase != "ended":
+            self._process.send(message)
 
     def attach(self, viewer: Viewer) -> None:
         """Adds a socket. A person's newer socket replaces the older one."""
@@ -200,40 +131,24 @@ class HostedSession:
         """Stops the process; the journal stays, and a later start continues it."""
         for task in self._tasks:
             task.cancel()
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await asyncio.wait_for(self._process.wait(), timeout=EXIT_SECONDS)
-        if self._writer is not None:
-            self._writer.close()
+        await self._process.close()
 
     @property
     def pid(self) -> int | None:
         """The process that runs the session, while there is one."""
-        return self._process.pid if self._process is not None and self._process.returncode is None else None
+        return self._process.pid
 
     async def _host(self, resume: bool) -> None:
         """Runs the process, and makes it again from the journal where it dies."""
         while self.ended is None and self._restarts <= MOST_RESTARTS:
-            ours, theirs = socket.socketpair()
-            with ExitStack() as handed:
-                handed.enter_context(theirs)
-                try:
-                    agents = [handed.enter_context(self._connect_agents()).fileno()] if self.settings.agents else []
-                except ConnectionError as error:
-                    ours.close()
-                    self._finish({"kind": "ended", "why": "failed", "path": "", "text": str(error)})
-                    return
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "interplay.studio.live.session_process", *map(str, agents)),
-                    stdin=theirs.fileno(),
-                    pass_fds=agents,
-                )
-            reader, self._writer = await asyncio.open_connection(sock=ours)
-            self._writer.write(packed(self.settings.to_json()))
-            await self._read(reader, resume)
-            self._writer.close()
-            self._writer = self.started = None
-            await self._ended_process(self._process)
+            self._resume = resume
+            try:
+                await self._process.run(self._connect_agents if self.settings.agents else None, self._take)
+            except ConnectionError as error:
+                self._finish({"kind": "ended", "why": "failed", "path": "", "text": str(error)})
+                return
+            self.started = None
+            await self._process.ended()
             if self.ended is None:
                 logger.warning("session %s: its process ended; it is made again", self.settings.session)
                 self._enter("paused", "the world is being rebuilt")
@@ -241,41 +156,32 @@ class HostedSession:
         if self.ended is None:
             self._finish({"kind": "ended", "why": "interrupted", "path": ""})
 
-    async def _ended_process(self, process: asyncio.subprocess.Process) -> None:
-        """Waits for a process that closed its socket; kills one that does not exit."""
-        try:
-            await asyncio.wait_for(process.wait(), timeout=EXIT_SECONDS)
-        except TimeoutError:
-            logger.warning("session %s: its process does not exit; it is killed", self.settings.session)
-            process.kill()
-            await asyncio.wait_for(process.wait(), timeout=EXIT_SECONDS)
-
-    async def _read(self, reader: asyncio.StreamReader, resume: bool) -> None:
-        while (message := await receive_packed(reader)) is not None:
-            if isinstance(message, bytes):
-                for viewer in self.viewers[SEATS[picture_frame(message)[0]]]:
-                    viewer.show(message)
-                continue
-            match message["kind"]:
-                case "ready":
-                    self.send(kind="resume" if resume else "begin")
-                case "started":
-                    self._begin(message)
-                case "ended":
-                    self._finish(message)
-                case "card":
-                    self._last_news["card"] = message
-                    self._tell(message, [SETTER])
-                case "steers":  # not for the setter
-                    self._last_news["steers"] = message
-                    self._tell(message, [COPILOT, WATCH])
-                case "notice" | "judge":
-                    self._tell(message, [message["seat"]])
-                case kind:
-                    if kind == "said":
-                        self._dialogue.append(message)
-                    self._last_news[kind] = message
-                    self._tell(message)
+    def _take(self, message: dict[str, Any] | bytes) -> None:
+        """Takes a message of the process."""
+        if isinstance(message, bytes):
+            for viewer in self.viewers[SEATS[picture_frame(message)[0]]]:
+                viewer.show(message)
+            return
+        match message["kind"]:
+            case "ready":
+                self.send(kind="resume" if self._resume else "begin")
+            case "started":
+                self._begin(message)
+            case "ended":
+                self._finish(message)
+            case "card":
+                self._last_news["card"] = message
+                self._tell(message, [SETTER])
+            case "steers":  # not for the setter
+                self._last_news["steers"] = message
+                self._tell(message, [COPILOT, WATCH])
+            case "notice" | "judge":
+                self._tell(message, [message["seat"]])
+            case kind:
+                if kind == "said":
+                    self._dialogue.append(message)
+                self._last_news[kind] = message
+                self._tell(message)
 
     def _begin(self, message: dict[str, Any]) -> None:
         self.started = message
@@ -298,30 +204,10 @@ class HostedSession:
     def _greet(self, viewer: Viewer) -> None:
         assert self.started is not None
         viewer.restart()
-        live, role = self.settings.live, viewer.seat if viewer.seat in (SETTER, SOLVER) else SOLVER
-        viewer.tell(
-            {
-                "kind": "hello",
-                "version": 1,
-                "role": viewer.seat,
-                "controls": self.started["controls"].get(role, []),
-                "rate": self.started["rate"],
-                "frames": self.started["frames"],
-                "words": self.started["words"],
-                "symbols": self.started["symbols"].get(role, ""),
-                "pictures": self.started["pictures"],
-                "seconds": live.seconds,
-                "size": list(self.settings.size),
-                "limits": {"letters": live.utterance_letters},
-                "take_over_by": live.take_over_by,
-                "idle": live.idle_seconds,
-                "practice": not self.settings.recorded,
-                "dialogue": self._dialogue,
-            }
-        )
+        viewer.tell(hello(viewer.seat, self.settings, self.started, self._dialogue))
         if viewer.seat == SETTER:
             viewer.tell(self._last_news["card"])
-        if viewer.seat == COPILOT or (viewer.seat == WATCH and live.copilot == PERSON):
+        if viewer.seat == COPILOT or (viewer.seat == WATCH and self.settings.live.copilot == PERSON):
             viewer.tell(self._last_news["steers"])
         viewer.tell(self._state())
 
@@ -340,7 +226,7 @@ class HostedSession:
 
     def _step_phase(self, now: float) -> None:
         live, away = self.settings.live, self._away(now)
-        if self.started is None or self._writer is None:
+        if self.started is None:
             return
         if away:
             self._away_since = self._away_since or now
@@ -394,7 +280,7 @@ class HostedSession:
             self._release_people(message)
 
     def _release_people(self, message: dict[str, Any]) -> None:
-        """Tells everyone that the session has ended, and closes the sockets."""
+        """Sends everyone the end of the session, and closes the sockets."""
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
         ending = {"kind": "end", "why": message["why"]}
@@ -411,7 +297,6 @@ class HostedSession:
         logger.error("session %s failed", self.settings.session, exc_info=error)
         for each in self._tasks:
             each.cancel()
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        self._process.kill()
         if self.ended is None:
             self._finish({"kind": "ended", "why": "interrupted", "path": ""})

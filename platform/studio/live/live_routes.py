@@ -13,11 +13,12 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from interplay.episodes.episode import DONE, FAILED
 from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER, LiveConfig
-from interplay.studio.live.hosted_session import REFUSED, HostedSession, Viewer
+from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
 from interplay.studio.live.session_settings import WATCH
 from interplay.studio.live.shared_control import REASONS
+from interplay.studio.live.viewer import REFUSED, Viewer
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
 from interplay.studio.web.access import Researcher, person_of, studio_of, with_role

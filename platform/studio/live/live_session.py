@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.task import InfeasibleTask
 from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.players.player import Player
 from interplay.stages.live_config import COPILOT, PERSON, SETTER
-from interplay.studio.agents.agent_seat import AgentPlayer
 from interplay.studio.live.cards import Cards
 from interplay.studio.live.seat_input import SeatInput
+from interplay.studio.live.session_dialogue import SessionDialogue
 from interplay.studio.live.session_journal import SessionJournal, from_text, to_text
+from interplay.studio.live.session_players import SessionPlayers
 from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
 from interplay.studio.live.stand_in import stand_in
@@ -43,7 +43,6 @@ class LiveSession:
 
     def __init__(self, world: World, settings: SessionSettings, players: Mapping[str, Player]) -> None:
         self.world, self.settings = world, settings
-        self._players = dict(players)
         self._roles = world.spec.roles
         self.inputs = {
             seat: SeatInput(world.controls(self._role_of(seat)), world.spec, world.symbols(self._role_of(seat)))
@@ -53,12 +52,12 @@ class LiveSession:
         self._control: SharedControl | None = None
         if COPILOT in self.inputs:
             self._control = SharedControl(world.spec.frames_per_step, settings.players()[world.spec.solver]["kind"])
-        self._agents = {role: player for role, player in players.items() if isinstance(player, AgentPlayer)}
+        self.news: list[dict[str, Any]] = []  # for the seats, emptied by the caller
+        self._talk = SessionDialogue(world, self.inputs, self.news)
         self.left: list[str] = []  # seats whose person has left and in which another player plays on
         self._leaving: list[str] = []  # those of the next step
         self._steers: dict[str, str] = {}  # players that begin to steer a role with this step
         self._cards: Cards | None = None
-        self.dialogue: list[dict[str, Any]] = []  # what was said so far
         self._recorder = EpisodeRecorder(
             world,
             players=settings.players(),
@@ -66,18 +65,16 @@ class LiveSession:
             people=settings.people,
             split=settings.split,
         )
+        self._players = SessionPlayers(world, players, self._recorder)
         recorded = () if world.spec.poses and not world.spec.vector else (world.spec.solver,)
-        self._see = tuple({*recorded, *self._agents})
-        self._waiting: dict[str, list[str]] = {seat: [] for seat in self.inputs}
+        self._see = tuple({*recorded, *self._players.agents})
         self._executed = {role: world.spec.rest()[0] for role in self._roles}  # rows of the last frame
-        self._spoken = dict.fromkeys(self._roles, "")  # the last utterance of each role
         self._journal: SessionJournal | None = None
         self.frame = 0
         self._rows: dict[str, list[NDArray[np.int8]]] = {}
         self._said: dict[str, str] = {}
         self._chunks: dict[str, Action] = {}
         self._reward = 0.0
-        self.news: list[dict[str, Any]] = []  # for the seats, emptied by the caller
         self.done = False  # the world or the time has ended it
 
     @property
@@ -113,7 +110,8 @@ class LiveSession:
                 journal.close()
                 return str(line["end"])
             if "say" in line:
-                self._queue(*line["say"])
+                seat, text = line["say"]
+                self._talk.queue(seat, text, self.frame)
             elif "event" in line:
                 self._apply(line["event"])
             else:
@@ -130,12 +128,12 @@ class LiveSession:
                 {"kind": "notice", "seat": seat, "text": "Take over to talk: only the player that steers may."}
             )
             return
-        self._queue(seat, text)
+        self._talk.queue(seat, text, self.frame)
         self._write({"say": [seat, text]})
 
     def waits(self) -> bool:
         """Whether the world pauses until somebody types."""
-        typing = any(seat.is_typing for seat in self.inputs.values()) or any(self._waiting.values())
+        typing = any(seat.is_typing for seat in self.inputs.values()) or self._talk.is_waiting
         return self.world.waits and not typing
 
     def take(self) -> None:
@@ -175,7 +173,7 @@ class LiveSession:
     def is_open(self) -> bool:
         """Whether the setter has asked for something since the last card, and has not judged it."""
         prompts = self._recorder.prompts
-        asked = [each["frame"] for each in self.dialogue if each["role"] == SETTER]
+        asked = [each["frame"] for each in self._talk.said if each["role"] == SETTER]
         return bool(prompts and asked) and prompts[-1].verdict is None and asked[-1] >= prompts[-1].frame
 
     def tick(self) -> None:
@@ -187,6 +185,11 @@ class LiveSession:
             self._begin_step()
         rows = {role: self._row(role, within) for role in self._roles}
         self._advance(rows, self._said if within == 0 else {})
+
+    @property
+    def dialogue(self) -> list[dict[str, Any]]:
+        """What was said so far."""
+        return self._talk.said
 
     def card(self) -> dict[str, Any]:
         """The setter's current card, as its page gets it; number 0 before the first."""
@@ -217,39 +220,9 @@ class LiveSession:
     def _start(self, views: Mapping[str, View], episode: str | None = None, created: float | None = None) -> None:
         self._recorder.begin(seed=self.settings.seed, views=views, id=episode, created=created)
         self.episode, self.created = self._recorder.id, self._recorder.created
-        for role, player in self._players.items():
-            player.begin(self.world, role)
-        self._listen()
-        for role, agent in self._agents.items():
-            agent.observe(views[role], None)
-
-    def _queue(self, seat: str, text: str) -> None:
-        """Queues an utterance, or in a world of symbols what is typed, which is shown at once."""
-        role = self._role_of(seat)
-        if self.world.spec.utterances:
-            self._waiting[seat].append(text)
-        elif typed := self.inputs[seat].type(text):
-            self._tell([{"kind": "said", "role": role, "text": typed, "frame": self.frame}])
-
-    def _tell(self, said: Sequence[dict[str, Any]]) -> None:
-        self.dialogue += said
-        self.news += said
-
-    def _listen(self) -> None:
-        """Passes on what the world itself says; in a world of symbols, piece by piece."""
-        text = self.world.spoken()
-        if not self.world.spec.utterances and text:
-            last = self.dialogue[-1] if self.dialogue else {}
-            if last.get("piece"):
-                last["text"] += text
-                self.news.append({**last, "text": text})
-            elif text.strip():
-                self.dialogue.append(
-                    {"kind": "said", "role": "world", "text": text, "frame": self.frame, "piece": True}
-                )
-                self.news.append(dict(self.dialogue[-1]))
-        elif text.strip():
-            self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": self.frame}])
+        self._players.begin()
+        self._talk.listen(self.frame)
+        self._players.observe(views)
 
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._journal is not None:
@@ -289,9 +262,8 @@ class LiveSession:
         if seat == COPILOT:
             return
         player = stand_in(self.world, seat, (self.settings.seed, SEATS.index(seat), self.frame))
-        player.begin(self.world, seat)
-        self._players[seat] = player
-        self._waiting.pop(seat)
+        self._players.seat(seat, player)
+        self._talk.forget(seat)
         self._steers[seat] = player.kind
 
     def _steer(self, what: str, frame: int) -> None:
@@ -301,7 +273,7 @@ class LiveSession:
             self._control.take(frame)
         else:
             self._control.give(frame)
-            self._waiting[COPILOT].clear()
+            self._talk.drop(COPILOT)
         self.news.append(self.steers())
 
     def steers(self) -> dict[str, Any]:
@@ -311,16 +283,14 @@ class LiveSession:
 
     def _begin_step(self) -> None:
         """Asks the scripted players and agents, and attaches one waiting utterance a role."""
-        self._said, self._chunks = {}, {}
-        for role, player in self._players.items():
-            self._act(role, player)
+        self._chunks, self._said = self._players.act()
         for role in self._roles:
-            waiting = self._waiting.get(self._speaker(role), [])
-            if waiting:
-                self._said[role] = waiting.pop(0)
+            said = self._talk.next_of(self._speaker(role))
+            if said is not None:
+                self._said[role] = said
             elif self._speaker(role) == COPILOT:
                 self._said.pop(role, None)
-        self._hear()
+        self._talk.hear(self._said, self.frame)
 
     def _speaker(self, role: str) -> str:
         """The seat that steers a role in the next frame, and may speak for it."""
@@ -329,27 +299,6 @@ class LiveSession:
 
     def _role_of(self, seat: str) -> str:
         return self.world.spec.solver if seat == COPILOT else seat
-
-    def _hear(self) -> None:
-        """Passes the step's utterances on to the seats."""
-        heard = [{"kind": "said", "role": role, "text": text, "frame": self.frame} for role, text in self._said.items()]
-        self._tell(heard)
-
-    def _act(self, role: str, player: Player) -> None:
-        asked = getattr(player, "tasks_asked", 0)
-        ending = getattr(player, "ending", None)
-        heard = next((self._spoken[each] for each in self._roles if each != role), "")
-        try:
-            action = player.act(View(heard=heard, said=self._spoken[role]), self.world)
-        except InfeasibleTask:  # nothing can be asked for or done at this moment
-            action = Action(self.world.spec.rest())
-        if role == SETTER and getattr(player, "ending", None) is not None and ending is None:
-            self._recorder.end_task(player.ending)  # type: ignore[attr-defined]
-        if role == SETTER and getattr(player, "tasks_asked", 0) > asked:
-            self._recorder.ask(player.task.to_json())  # type: ignore[attr-defined]
-        self._chunks[role] = action
-        if action.utterance is not None:
-            self._said[role] = action.utterance
 
     def _row(self, role: str, within: int) -> NDArray[np.int8]:
         seat = self._speaker(role)
@@ -379,16 +328,13 @@ class LiveSession:
     def _end_step(self, outcome: Outcome) -> None:
         said, rows = self._said, {role: np.stack(of_role) for role, of_role in self._rows.items()}
         actions = {role: Action(rows[role], said.get(role)) for role in rows}
-        self._spoken |= said
-        self._listen()
+        self._talk.listen(self.frame)
         solver = self.world.spec.solver
         steers: dict[str, str | list[tuple[int, str]]] = dict(self._steers)
         if self._control is not None:
             steers[solver] = self._control.within(self.frame - len(rows[solver]))
         self._recorder.record(actions, Outcome(outcome.views, outcome.done, self._reward), steers)
-        for player in self._players.values():
-            if solver in said and hasattr(player, "on_utterance"):
-                player.on_utterance(said[solver])
+        self._players.hear(said)
         if self._journal is not None:
             listed = {role: of_role.tolist() for role, of_role in rows.items()}
             inputs = {role: seat.state() for role, seat in self.inputs.items()}
@@ -396,19 +342,16 @@ class LiveSession:
         self._rows, self._said, self._steers, self._reward = {}, {}, {}, 0.0
         self.done = self.done or outcome.done or self.frame >= self.frames
         if not self.done:
-            for role, agent in self._agents.items():
-                agent.observe(outcome.views[role], rows[role])
+            self._players.observe(outcome.views, rows)
 
     def _repeat(self, line: Mapping[str, Any]) -> None:
         """Executes a step of the journal; scripted players and agents run along, to remember what was done."""
-        for player_role, player in self._players.items():
-            self._act(player_role, player)
+        self._chunks, _ = self._players.act()
         self._said = dict(line["said"])
-        for seat in {self._speaker(role) for role in self._said} & self._waiting.keys():
-            if not self._waiting[seat]:
+        for seat in {self._speaker(role) for role in self._said} & self.inputs.keys():
+            if self._talk.takes(seat) and self._talk.next_of(seat) is None:
                 raise JournalMismatch(f"{self.settings.journal}: nothing was typed that was said at frame {self.frame}")
-            self._waiting[seat].pop(0)
-        self._hear()
+        self._talk.hear(self._said, self.frame)
         rows = {role: np.array(of_role, np.int8) for role, of_role in line["rows"].items()}
         for within in range(self.world.spec.frames_per_step):
             self._advance({role: of_role[within] for role, of_role in rows.items()}, self._said if within == 0 else {})

@@ -1,0 +1,76 @@
+"""What is said in a live session, by people, players and the world itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interplay.env.world import World
+from interplay.studio.live.seat_input import SeatInput
+
+
+class SessionDialogue:
+    """Utterances that wait for a step, and those said so far. In a world of symbols, people type in place of talking.
+
+    Args:
+        inputs: the seats of people.
+        news: where what is said is added for the pages.
+    """
+
+    def __init__(self, world: World, inputs: Mapping[str, SeatInput], news: list[dict[str, Any]]) -> None:
+        self._world, self._inputs, self._news = world, inputs, news
+        self._waiting: dict[str, list[str]] = {seat: [] for seat in inputs}
+        self.said: list[dict[str, Any]] = []  # so far
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an utterance waits for a step."""
+        return any(self._waiting.values())
+
+    def queue(self, seat: str, text: str, frame: int) -> None:
+        """Queues an utterance, or in a world of symbols what is typed, which is shown at once."""
+        spec = self._world.spec
+        if spec.utterances:
+            self._waiting[seat].append(text)
+        elif typed := self._inputs[seat].type(text):
+            role = seat if seat in spec.roles else spec.solver
+            self._tell([{"kind": "said", "role": role, "text": typed, "frame": frame}])
+
+    def takes(self, seat: str) -> bool:
+        """Whether a person talks in this seat."""
+        return seat in self._waiting
+
+    def next_of(self, seat: str) -> str | None:
+        """The utterance of a seat that has waited longest, which waits no longer; None without one."""
+        waiting = self._waiting.get(seat, [])
+        return waiting.pop(0) if waiting else None
+
+    def drop(self, seat: str) -> None:
+        """Drops what waits of a seat."""
+        self._waiting[seat].clear()
+
+    def forget(self, seat: str) -> None:
+        """Drops a seat whose person has left."""
+        self._waiting.pop(seat)
+
+    def hear(self, said: Mapping[str, str], frame: int) -> None:
+        """Passes the utterances of a step on, by role."""
+        self._tell([{"kind": "said", "role": role, "text": text, "frame": frame} for role, text in said.items()])
+
+    def listen(self, frame: int) -> None:
+        """Passes on what the world itself says; in a world of symbols, piece by piece."""
+        text = self._world.spoken()
+        if not self._world.spec.utterances and text:
+            last = self.said[-1] if self.said else {}
+            if last.get("piece"):
+                last["text"] += text
+                self._news.append({**last, "text": text})
+            elif text.strip():
+                self.said.append({"kind": "said", "role": "world", "text": text, "frame": frame, "piece": True})
+                self._news.append(dict(self.said[-1]))
+        elif text.strip():
+            self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": frame}])
+
+    def _tell(self, said: Sequence[dict[str, Any]]) -> None:
+        self.said += said
+        self._news += said

@@ -1,0 +1,112 @@
+"""One socket of a seat, as the web process sends to it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from interplay.stages.live_config import SETTER, SOLVER
+from interplay.studio.live.picture_wire import picture_frame
+from interplay.studio.live.session_settings import SessionSettings
+
+UNSEEN_PICTURES = 2  # sent to a viewer and not yet on its screen
+NEWS_SECONDS = 30.0  # between two looks at what a viewer is to get, at most
+NORMAL, REFUSED = 1000, 1008  # WebSocket close codes
+
+
+class Viewer:
+    """One socket of a seat: messages in order, and the newest picture if the browser keeps up."""
+
+    def __init__(self, websocket: WebSocket, seat: str) -> None:
+        self.websocket, self.seat = websocket, seat
+        self.seen = time.monotonic()  # last sign of life
+        self._messages: deque[dict[str, Any]] = deque()
+        self._picture: bytes | None = None
+        self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
+        self._news = asyncio.Event()
+        self.closing: tuple[int, str] | None = None  # code and reason, once it is to end
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Queues a message."""
+        self._messages.append(message)
+        self._news.set()
+
+    def show(self, picture: bytes) -> None:
+        """Queues a picture in place of one that still waits."""
+        self._picture = picture
+        self._news.set()
+
+    def shown(self, frame: int) -> None:
+        """Notes that the browser shows this frame."""
+        while self._sent and self._sent[0][0] <= frame:
+            self._sent.popleft()
+        self._news.set()
+
+    def restart(self) -> None:
+        """Forgets the pictures on the way: after a kill the world continues at an earlier frame."""
+        self._picture = None
+        self._sent.clear()
+
+    def lag(self) -> float:
+        """For how long the oldest picture on the way has been on the way, in seconds."""
+        return time.monotonic() - self._sent[0][1] if self._sent else 0.0
+
+    def close(self, reason: str, code: int = NORMAL) -> None:
+        """Ends the socket after what is queued."""
+        self.closing = (code, reason)
+        self._news.set()
+
+    async def send(self) -> None:
+        """Sends until the socket ends."""
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), timeout=NEWS_SECONDS)
+                self._news.clear()
+                while self._messages:
+                    await self.websocket.send_json(self._messages.popleft())
+                if self._picture is not None and len(self._sent) < UNSEEN_PICTURES:
+                    picture, self._picture = self._picture, None
+                    self._sent.append((picture_frame(picture)[1], time.monotonic()))
+                    await self.websocket.send_bytes(picture)
+                if self.closing is not None:
+                    await self.websocket.close(*self.closing)
+                    return
+        except (WebSocketDisconnect, RuntimeError):  # the browser is gone
+            return
+
+
+def hello(
+    seat: str, settings: SessionSettings, started: Mapping[str, Any], dialogue: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The first message of a seat's socket.
+
+    Args:
+        started: what the process of the session said once its world was there.
+        dialogue: what was said so far.
+    """
+    live, role = settings.live, seat if seat in (SETTER, SOLVER) else SOLVER
+    return {
+        "kind": "hello",
+        "version": 1,
+        "role": seat,
+        "controls": started["controls"].get(role, []),
+        "rate": started["rate"],
+        "frames": started["frames"],
+        "words": started["words"],
+        "symbols": started["symbols"].get(role, ""),
+        "pictures": started["pictures"],
+        "seconds": live.seconds,
+        "size": list(settings.size),
+        "limits": {"letters": live.utterance_letters},
+        "take_over_by": live.take_over_by,
+        "idle": live.idle_seconds,
+        "practice": not settings.recorded,
+        "dialogue": dialogue,
+    }
