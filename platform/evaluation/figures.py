@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
@@ -324,6 +325,11 @@ def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height
         axes = figure.add_subplot()
         draw(axes)
         axes.set_title(title, pad=8)
+        FigureCanvasSVG(figure)
+        layout = figure.get_layout_engine()
+        assert layout is not None
+        layout.execute(figure)
+        figure.set_layout_engine(None)  # with one, the figure would be laid out twice more, for the same result
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
