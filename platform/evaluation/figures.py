@@ -95,11 +95,9 @@ def grouped_bars(
                     _bar(axes, at, width * 0.9, bars[agent], COLORS[slot % len(COLORS)], agent if place == 0 else "")
             if task in chance:
                 axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
-        axes.set_xticks(range(len(groups)), list(groups))
-        axes.tick_params(axis="x", length=0)
+        _name_places(axes, list(groups))
         axes.set_ylim(lowest, 1.05)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_ylabel("success")
+        _label(axes, None, "success", shares=True)
         if legend:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(agents))
 
@@ -116,9 +114,7 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
             axes.step(curve.seconds, curve.share, where="post", color=color, linestyle=style, label=agent)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(left=0)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_xlabel("time since the start of the episode (s)")
-        axes.set_ylabel("solved by then")
+        _label(axes, "time since the start of the episode (s)", "solved by then", shares=True)
 
     return SvgFigure(_svg(draw, title), caption)
 
@@ -133,19 +129,12 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Svg
             kept = [place for place, sample in enumerate(samples) if len(sample)]
             if not kept:
                 continue
-            middle = np.array([np.mean(samples[place]) for place in kept])
-            error = np.array([2 * np.std(samples[place]) / np.sqrt(len(samples[place])) for place in kept])
-            axes.fill_between(
-                updates[kept], middle - error, middle + error, color=COLORS[slot], alpha=0.16, linewidth=0
-            )
-            axes.plot(
-                updates[kept], middle, color=COLORS[slot], linestyle=LINE_STYLES[2 * slot], marker="os"[slot],
-                markersize=3.5, label=f"{name} episodes",
+            _means(
+                axes, updates[kept], [samples[place] for place in kept], color=COLORS[slot], marker="os"[slot],
+                linestyle=LINE_STYLES[2 * slot], label=f"{name} episodes",
             )  # fmt: skip
         axes.axhline(0, color=_GRID, linewidth=1)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.set_xlabel("updates of reinforcement")
-        axes.set_ylabel("return of an episode")
+        _label(axes, "updates of reinforcement", "return of an episode", integers=True)
         axes.legend(loc="best")
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
@@ -161,9 +150,7 @@ def seed_curves(
             color, style = COLORS[slot % len(COLORS)], LINE_STYLES[slot % len(LINE_STYLES)]
             axes.plot(*zip(*points, strict=True), color=color, linestyle=style, marker="o", markersize=3.5, label=name)
         axes.axhline(0, color=_GRID, linewidth=1)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.set_xlabel(axes_names[0])
-        axes.set_ylabel(axes_names[1])
+        _label(axes, *axes_names, integers=True)
         axes.legend(loc="best")
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
@@ -198,8 +185,7 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
                 textcoords="offset points", fontsize=10, weight="bold", ha="center",
             )  # fmt: skip
         axes.set_xlim(0, seconds[-1])
-        axes.set_xlabel("time (s)")
-        axes.set_ylabel("utility U")
+        _label(axes, "time (s)", "utility U")
         if trace.marks:
             axes.legend(loc="best")
 
@@ -213,8 +199,7 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Sv
         for place, estimate in enumerate(rewards.values()):
             _bar(axes, place, 0.6, estimate, POSITIVE if estimate.value > 0 else NEGATIVE, "")
         axes.axhline(0, color=_INK, linewidth=0.9)
-        axes.set_xticks(range(len(rewards)), [textwrap.fill(kind, 12) for kind in rewards])
-        axes.tick_params(axis="x", length=0)
+        _name_places(axes, [textwrap.fill(kind, 12) for kind in rewards])
         axes.margins(x=0.12, y=0.15)
         axes.set_ylabel("reward for the answer")
 
@@ -228,12 +213,9 @@ def share_bars(shares: Mapping[str, Estimate], level: float, title: str, axes_na
         for place, estimate in enumerate(shares.values()):
             _bar(axes, place, 0.7, estimate, COLORS[0], "")
         axes.axhline(level, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
-        axes.set_xticks(range(len(shares)), [textwrap.fill(name, 9) for name in shares])
-        axes.tick_params(axis="x", length=0)
+        _name_places(axes, [textwrap.fill(name, 9) for name in shares])
         axes.set_ylim(0, 1.05)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_xlabel(axes_names[0])
-        axes.set_ylabel(axes_names[1])
+        _label(axes, *axes_names, shares=True)
 
     return SvgFigure(_svg(draw, title), f"n = {', '.join(str(share.n) for share in shares.values())} episodes.")
 
@@ -244,9 +226,7 @@ def calibration_curve(points: Sequence[tuple[float, float]], title: str, caption
     def draw(axes: Axes) -> None:
         axes.plot([0.5, 1], [0.5, 1], color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         axes.plot(*zip(*points, strict=True), color=COLORS[0], marker="o", markersize=4)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_xlabel("predicted probability of the likelier order")
-        axes.set_ylabel("in the rater's order")
+        _label(axes, "predicted probability of the likelier order", "in the rater's order", shares=True)
 
     return SvgFigure(_svg(draw, title), caption)
 
@@ -257,17 +237,11 @@ def true_success_curve(points: Sequence[RewardPoint], parted: int | None, title:
 
     def draw(axes: Axes) -> None:
         updates = np.array([point.update for point in kept], np.float64)
-        middle = np.array([np.nanmean(point.success) for point in kept])
-        error = np.array([2 * np.nanstd(point.success) / np.sqrt(len(point.success)) for point in kept])
-        axes.fill_between(updates, middle - error, middle + error, color=COLORS[1], alpha=0.16, linewidth=0)
-        axes.plot(updates, middle, color=COLORS[1], marker="s", markersize=3.5)
+        _means(axes, updates, [point.success for point in kept], color=COLORS[1], marker="s")
         if parted is not None:
             axes.axvline(parted, color=NEGATIVE, linestyle=(0, (4, 2)))
         axes.set_ylim(0, 1.05)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.set_xlabel("updates of reinforcement")
-        axes.set_ylabel("tasks done in truth")
+        _label(axes, "updates of reinforcement", "tasks done in truth", shares=True, integers=True)
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
@@ -282,8 +256,7 @@ def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, capti
             label = f"{name} (n = {len(sample)})"
             axes.hist(sample, edges, color=COLORS[slot], alpha=0.35, histtype="stepfilled")
             axes.hist(sample, edges, color=COLORS[slot], histtype="step", linewidth=1.6, label=label)
-        axes.set_xlabel(axis)
-        axes.set_ylabel("episodes")
+        _label(axes, axis, "episodes")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.margins(y=0.35)  # room for the legend
         axes.legend(loc="upper left")
@@ -308,6 +281,31 @@ def standalone(svg: str) -> str:
     """A figure as a file of its own: with the colors that a page would give it, on white."""
     colored = svg.replace("var(--ink)", "#1b1f24").replace("var(--grid)", "#c8ccd2")
     return colored.replace("<svg ", '<svg style="background: #fff" ', 1) + "\n"
+
+
+def _label(axes: Axes, x: str | None, y: str, *, shares: bool = False, integers: bool = False) -> None:
+    """Names the axes; `shares` are percentages on the vertical one, `integers` updates on the horizontal one."""
+    if shares:
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+    if integers:
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    if x is not None:
+        axes.set_xlabel(x)
+    axes.set_ylabel(y)
+
+
+def _name_places(axes: Axes, names: Sequence[str]) -> None:
+    """Names the places 0, 1, ... of the horizontal axis, without tick marks."""
+    axes.set_xticks(range(len(names)), names)
+    axes.tick_params(axis="x", length=0)
+
+
+def _means(axes: Axes, at: Float64Array, samples: Sequence[Float64Array], color: str, **line: Any) -> None:
+    """A line of means with a band of two standard errors; values that were not measured are NaN."""
+    middle = np.array([np.nanmean(values) for values in samples])
+    error = np.array([2 * np.nanstd(values) / np.sqrt(len(values)) for values in samples])
+    axes.fill_between(at, middle - error, middle + error, color=color, alpha=0.16, linewidth=0)
+    axes.plot(at, middle, color=color, markersize=3.5, **line)
 
 
 def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, label: str) -> None:

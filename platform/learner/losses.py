@@ -179,13 +179,16 @@ def css(
     pairs_language = torch.cat([read[matching], other])
     logits = discriminator(pairs_vision, pairs_language)
     count = len(matching[0])
-    same, different = logits[:count], logits[count:]
+    return _discrimination(logits[:count], logits[count:])
 
+
+def _discrimination(same: Tensor, different: Tensor) -> CSS:
+    """The loss and the accuracy of the logits of matching pairs and of those of mismatching pairs."""
     losses = 0.5 * _mean(functional.softplus(-same)), 0.5 * _mean(functional.softplus(different))
     with torch.no_grad():
-        right = (same > 0).to(logits.dtype), (different <= 0).to(logits.dtype)
+        right = (same > 0).to(same.dtype), (different <= 0).to(same.dtype)
         accuracies = 0.5 * _mean(right[0]), 0.5 * _mean(right[1])
-    pairs = torch.stack([_count_like(len(each), logits) for each in (same, different)])
+    pairs = torch.stack([_count_like(len(each), same) for each in (same, different)])
     return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], pairs, losses, accuracies)
 
 

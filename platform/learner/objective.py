@@ -163,21 +163,28 @@ def demonstration_terms(
         extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
         yield Term("css", parts, weights.css, extra)
     if output.utility is not None:
-        ibt = ibt_loss(
-            utility=output.utility,
-            marks_positive=host["positive"],
-            marks_negative=host["negative"],
-            first=host["first"],
-            valid=torch.ones_like(host["last"]),
-        )
-        averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
-        yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
+        yield _between_times(output.utility, host, weights.ibt)
     if mark_logits is not None:
-        marks = send(mark_classes(host["positive"], host["negative"]), mark_logits.device)
-        found = mark_loss(logits=mark_logits, marks=marks)
-        averages = {"marks_predicted": (Mean(found.predicted, found.rows),)}
-        averages["marks_sign_accuracy"] = (Mean(found.sign_accuracy, found.marked),)
-        yield Term("marks", (Mean(found.loss, found.rows),), weights.marks, averages, {"marks_seen": found.marked})
+        yield _marks(mark_logits, host, weights.marks)
+
+
+def _between_times(utility: Tensor, host: Mapping[str, Tensor], weight: float) -> Term:
+    ibt = ibt_loss(
+        utility=utility,
+        marks_positive=host["positive"],
+        marks_negative=host["negative"],
+        first=host["first"],
+        valid=torch.ones_like(host["last"]),
+    )
+    averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
+    return Term("ibt", (Mean(ibt.loss, ibt.pairs),), weight, averages, {"ibt_pairs": ibt.pairs})
+
+
+def _marks(logits: Tensor, host: Mapping[str, Tensor], weight: float) -> Term:
+    marks = mark_loss(logits=logits, marks=send(mark_classes(host["positive"], host["negative"]), logits.device))
+    averages = {"marks_predicted": (Mean(marks.predicted, marks.rows),)}
+    averages["marks_sign_accuracy"] = (Mean(marks.sign_accuracy, marks.marked),)
+    return Term("marks", (Mean(marks.loss, marks.rows),), weight, averages, {"marks_seen": marks.marked})
 
 
 def texts_of(rows: UnrollTensors) -> Tensor:

@@ -40,7 +40,7 @@ from interplay.stages.evaluate_stage import EXPERT, stages_of
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_device, checkpoint_of, is_same_player, player_of
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
 
@@ -73,15 +73,7 @@ def read_continuations(folder: StageFolder, agent: str) -> list[ContinuationResu
     Raises:
         ValueError: the file is damaged.
     """
-    file = folder.path / f"{agent}.json"
-    if not file.exists():
-        return []
-    try:
-        return [build_config(ContinuationResult, row) for row in read_json(file)["results"]]
-    except (KeyError, TypeError) as error:
-        raise damaged(file, f"no list of results: {error!r}") from error
-    except ValueError as error:
-        raise error if str(file) in str(error) else damaged(file, error) from error
+    return read_rows(folder.path / f"{agent}.json", ContinuationResult)
 
 
 def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) -> Path:

@@ -24,7 +24,7 @@ from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.shared_parts import is_same_player
-from interplay.stages.stage_folder import StageFolder, damaged, read_json
+from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_rows
 
 CHANCE = "chance.json"
 OWN_WORDS, OTHER_WORDS = "results", "counterfactuals"
@@ -52,17 +52,7 @@ def read_results(folder: StageFolder, agent: str, words: str = OWN_WORDS) -> lis
     Raises:
         ValueError: the file is damaged.
     """
-    file = _file(folder, agent)
-    if not file.exists():
-        return []
-    try:
-        document = read_json(file)
-        rows = document[OWN_WORDS] if words == OWN_WORDS else document.get(words, [])
-        return [build_config(ProbeResult, row) for row in rows]
-    except (KeyError, TypeError) as error:
-        raise damaged(file, f"no list of results: {error!r}") from error
-    except ValueError as error:
-        raise error if str(file) in str(error) else damaged(file, error) from error
+    return read_rows(_file(folder, agent), ProbeResult, words, optional=words == OTHER_WORDS)
 
 
 def has_results(

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from interplay.core.files import write_whole
 from interplay.core.renamed_settings import with_current_names
+from interplay.core.settings_validation import build_config
 from interplay.runtime.batch_sources import Ledger
+
+T = TypeVar("T")
 
 # Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
 # where and how its learner computes, because a run that was begun on a GPU may continue without one.
@@ -175,6 +178,24 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise damaged(path, f"it holds a {type(loaded).__name__} instead of an object")
     return loaded
+
+
+def read_rows(path: Path, row: type[T], name: str = "results", *, optional: bool = False) -> list[T]:
+    """Reads the list `name` of a file of `write_json` as dataclasses; empty without the file, or if an `optional` list
+    is missing.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    if not path.exists():
+        return []
+    document = read_json(path)
+    try:
+        return [build_config(row, fields) for fields in (document.get(name, []) if optional else document[name])]
+    except (KeyError, TypeError) as error:
+        raise damaged(path, f"no list of results: {error!r}") from error
+    except ValueError as error:
+        raise damaged(path, error) from error
 
 
 def damaged(path: Path, problem: object) -> ValueError:

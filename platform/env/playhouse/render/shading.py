@@ -208,19 +208,13 @@ def _blank(image: Any, y: Any, start: Any, stop: Any) -> None:
 
 
 @compiled
-def _paint_room_row(
-    image: Any, room: Any, index: Any, light: Any, depth: Any, us: Any, slope: Any, ray: Any, look: Any, scratch: Any
+def _pattern_rows(
+    floors: Any, papers: Any, room: Any, index: Any, depths: Any, us: Any, slope: Any, ray: Any, look: Any
 ) -> None:
-    """Paints the pixels of one row [W] that show the room `room`.
-
-    `slope`: of a pixel, from the whole row. The arrays of `scratch`, [W] each, are overwritten. Floors, and products of
-    a color and light, are float64."""
-    faces, half, center, pattern, walls, floor, wall = look
-    floors, reds, greens, blues, papers, depths = scratch
-    count, on_floor, on_wall = us.shape[0], 0, 0
-    for x in range(count):
-        depths[x] = depth[x] if index[x] == room else _ONE
-    for x in range(count):
+    """Brightness of the patterns of the floor and the walls in each pixel of a row; 1 where none of them is shown."""
+    _, half, center, pattern, walls, _, _ = look
+    on_floor, on_wall = 0, 0
+    for x in range(us.shape[0]):
         qx, qy, qz = _at(x, depths, us, ray)
         level = (abs(qz) >= abs(qx)) & (abs(qz) >= abs(qy))
         on_floor += 1 if level & (qz <= _ZERO) & (index[x] == room) else 0
@@ -233,6 +227,22 @@ def _paint_room_row(
         _wall_row(papers, walls, depths, us, ray, half)
     else:
         papers[:] = _ONE
+
+
+@compiled
+def _paint_room_row(
+    image: Any, room: Any, index: Any, light: Any, depth: Any, us: Any, slope: Any, ray: Any, look: Any, scratch: Any
+) -> None:
+    """Paints the pixels of one row [W] that show the room `room`.
+
+    `slope`: of a pixel, from the whole row. The arrays of `scratch`, [W] each, are overwritten. Floors, and products of
+    a color and light, are float64."""
+    faces, half, _, _, walls, floor, wall = look
+    floors, reds, greens, blues, papers, depths = scratch
+    count = us.shape[0]
+    for x in range(count):
+        depths[x] = depth[x] if index[x] == room else _ONE
+    _pattern_rows(floors, papers, room, index, depths, us, slope, ray, look)
     panel = np.float32(0.0)
     low = floor
     if walls == 2:
