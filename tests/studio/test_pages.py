@@ -115,14 +115,21 @@ def test_no_text_becomes_an_element(page: Page, studio: StartedStudio) -> None:
 
 
 def test_the_pages_fit_narrow_windows(page: Page, studio: StartedStudio) -> None:
-    for path in ("", "consent?study=marks", "data", "desk/studies", "desk/quality"):
+    for path in ("", "i", "consent?study=marks", "data", "desk/studies", "desk/quality", "play"):
         page.goto(f"{studio.origin}/{path}")
         expect(page.locator("main")).to_be_visible()
         page.wait_for_load_state("networkidle")
-        for width in (400, 900, 1200):
-            page.set_viewport_size({"width": width, "height": 900})
-            wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wider <= 0, f"/{path} is wider than {width} pixels"
+        fits(page)
+    agree(page, studio)
+    fits(page)
+
+
+def fits(page: Page) -> None:
+    """No window scrolls sideways."""
+    for width in (400, 900, 1200):
+        page.set_viewport_size({"width": width, "height": 900})
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, f"{page.url} is wider than {width} pixels"
 
 
 def test_the_researcher_deletes_a_person_and_leaves_a_recording_out(page: Page, studio: StartedStudio) -> None:

@@ -214,6 +214,7 @@ function play(session, seat, practicing = false) {
       over = true;
       document.exitPointerLock?.();
       if (practicing) return;
+      say(byId('message'), '');
       stage('over');
       get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => standing.outcome && code(standing.code));
       byId('overText').textContent = [word(`play.ended_${message.why}`), message.text].filter(Boolean).join(' ');

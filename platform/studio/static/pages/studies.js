@@ -22,20 +22,31 @@ async function guarded(act, place = 'message') {
   }
 }
 
+/** One line of a study's table. @param {string} name @param {any} value */
+function setting(name, value) {
+  return make('tr', {}, make('th', { text: word(`study.${name}`) }), make('td', { class: 'breaks', text: String(value) }));
+}
+
+/** What holds for recordings to mark, and not for episodes to play. @param {any} study */
+function marking(study) {
+  const share = (/** @type {number} */ value) => `${Math.round(100 * value)}%`;
+  return [
+    setting('raters', study.raters),
+    setting('order', `${study.order}${study.order === 'random' ? '' : `, ${share(study.random_share)} random`}`),
+    setting('checks', word('study.shares', { gold: share(study.checks.gold_share), swapped: share(study.checks.swapped_share) })),
+    setting('qualification', study.qualification.golds.length ? word('study.golds', { count: study.qualification.golds.length, least: study.qualification.least_agreement }) : word('study.none')),
+  ];
+}
+
 /** @param {any} study */
 function card(study) {
-  const setting = (/** @type {string} */ name, /** @type {any} */ value) => make('tr', {}, make('th', { text: word(`study.${name}`) }), make('td', { class: 'breaks', text: String(value) }));
-  const share = (/** @type {number} */ value) => `${Math.round(100 * value)}%`;
   return make(
     'section', { class: 'card' },
     make('div', { class: 'row spread' }, make('h2', { text: `${study.name} v${study.version}` }), make('span', { class: `tag ${study.open ? '' : 'warm'}`, text: word(study.open ? 'study.is_open' : 'study.is_paused') })),
     make('p', { text: study.title }),
     make('table', {}, make('tbody', {},
-      setting('progress', word('study.of', study)),
-      setting('raters', study.raters),
-      setting('order', `${study.order}${study.order === 'random' ? '' : `, ${share(study.random_share)} random`}`),
-      setting('checks', word('study.shares', { gold: share(study.checks.gold_share), swapped: share(study.checks.swapped_share) })),
-      setting('qualification', study.qualification.golds.length ? word('study.golds', { count: study.qualification.golds.length, least: study.qualification.least_agreement }) : word('study.none')),
+      setting('progress', study.want ? word('study.of', study) : study.have),
+      ...(study.kind === 'mark' ? marking(study) : []),
       setting('consent', word('study.version', study.consent)))),
     make('div', { class: 'row after' },
       make('button', { text: word(study.open ? 'study.pause' : 'study.open'), data: `open-${study.name}`, onclick: () => guarded(async () => {
