@@ -74,7 +74,7 @@ def open_tasks(path: str | Path) -> Any:
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise ValueError(f"{path} is no file of tasks: {error}") from error
+        raise ValueError(f"{path} is no file of tasks: it is no npz of plain arrays") from error
     if not isinstance(arrays, np.lib.npyio.NpzFile) or "version" not in arrays:
         raise ValueError(f"{path} is no file of tasks: it has no version")
     if (version := int(arrays["version"])) != FORMAT:

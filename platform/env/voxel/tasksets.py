@@ -57,7 +57,7 @@ class CustomTasks(_Listed):
         invariant: Whether a target counts anywhere in the zone.
 
     Raises:
-        ValueError: no task, or a grid that is neither.
+        ValueError: no task, a grid that is neither, or a target that is empty or the start.
     """
 
     def __init__(self, tasks: Sequence[tuple[Any, ...]], invariant: bool = True) -> None:
@@ -73,6 +73,8 @@ class CustomTasks(_Listed):
                 self._tasks[str(index)] = BuildingTask(chat, as_grid(target), begun, invariant=invariant)
             except ValueError as error:
                 raise ValueError(f"task {index}: {error}") from error
+            if not self._tasks[str(index)].is_feasible:
+                raise ValueError(f"task {index}: its target is empty, or the start: there is nothing to build")
 
     @classmethod
     def read(cls, path: str | Path) -> CustomTasks:

@@ -120,7 +120,7 @@ def test_damaged_files_of_random_tasks_are_refused(tmp_path: Path) -> None:
     file.write_bytes(b"no npz")
     np.save(tmp_path / "array.npy", targets)
     for path in (file, tmp_path / "array.npy"):
-        with pytest.raises(ValueError, match="no file of tasks"):
+        with pytest.raises(ValueError, match="no file of tasks: it"):
             RandomTasks.load(path)
 
 
@@ -143,6 +143,12 @@ def test_a_custom_task_that_is_none_is_refused(task: Any) -> None:
 def test_a_custom_grid_that_is_none_is_refused(grid: object) -> None:
     with pytest.raises(ValueError, match=r"\d"):
         CustomTasks([("", grid)])
+
+
+@pytest.mark.parametrize("task", [("", []), ("", RED_ROW, RED_ROW)])
+def test_a_custom_task_with_nothing_to_build_is_refused(task: Any) -> None:
+    with pytest.raises(ValueError, match=r"task 1: .*nothing to build"):
+        CustomTasks([("", RED_ROW), task])
 
 
 def test_more_blocks_than_a_builder_has_are_refused() -> None:
