@@ -21,6 +21,7 @@ from test_stand_ins import no_agents
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
 from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.picture_wire import SHOWN
 from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.viewer import Viewer
 
@@ -95,13 +96,48 @@ def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
     assert not next_one.is_alive()
 
 
+def test_a_journal_that_another_process_keeps_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interplay.studio.live.session_journal.HELD_SECONDS", 0.0)
+    path = tmp_path / "s1.journal"
+    lines = f"{HOLDS}\njournal = Journal(Path({str(path)!r}))\nprint('held', flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", lines], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+        with pytest.raises(TimeoutError, match=r"s1\.journal is held by another process"):
+            SessionJournal(path)
+
+
+def test_a_message_that_comes_with_the_end_is_sent(tmp_path: Path) -> None:
+    sent = list[object]()
+    viewer = Viewer(cast(WebSocket, None), "solver")
+
+    class Socket:
+        async def send_json(self, message: object) -> None:
+            sent.append(message)
+
+        async def send_bytes(self, _: bytes) -> None:
+            viewer.tell({"kind": "end"})
+            viewer.close("over")
+
+        async def close(self, *_: object) -> None:
+            sent.append("closed")
+
+    viewer.websocket = cast(WebSocket, Socket())
+    viewer.show(bytes(SHOWN.size))
+    asyncio.run(asyncio.wait_for(viewer.send(), timeout=MINUTE))
+    assert sent == [{"kind": "end"}, "closed"]
+
+
 def test_the_process_of_a_session_ends_with_its_studio() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        words = [sys.executable, "-c", f"{WATCHES}\nend_with_studio(socket.socket(fileno=0))"]
-        process = subprocess.Popen(words, stdin=theirs.fileno())
+        watch = f"{WATCHES}\nprint('ready', flush=True)\nend_with_studio(socket.socket(fileno=0))"
+        process = subprocess.Popen(
+            [sys.executable, "-c", watch], stdin=theirs.fileno(), stdout=subprocess.PIPE, text=True
+        )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
     ours.sendall(b"messages that nobody reads")
-    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
     ours.close()
     assert process.wait(MINUTE) == 1
 

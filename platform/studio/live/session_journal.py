@@ -19,6 +19,8 @@ from typing import Any
 
 SYNC_SECONDS = 1.0
 SUFFIX = ".journal"
+HELD_SECONDS = 60.0  # for an earlier process of the session to end
+HELD_PAUSE_SECONDS = 0.02
 
 
 class SessionJournal:
@@ -26,16 +28,34 @@ class SessionJournal:
 
     It waits for the end of an earlier process of the session that still holds the file: after a kill of the web process
     that process may live for a moment longer than the next start of the studio takes.
+
+    Raises:
+        TimeoutError: another process holds the file for longer than `HELD_SECONDS`.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = path.open("r+b" if path.exists() else "w+b")
-        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        self._hold()
         self._file.seek(whole_bytes(self._file.read()))
         self._file.truncate()
         self._synced = time.monotonic()
+
+    def _hold(self) -> None:
+        until = time.monotonic() + HELD_SECONDS
+        while True:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    self._file.close()
+                    raise TimeoutError(
+                        f"{self._path} is held by another process of the session, which does not end; stop that "
+                        "process (fuser names it) and start the studio again"
+                    ) from error
+            time.sleep(HELD_PAUSE_SECONDS)
 
     def lines(self) -> list[dict[str, Any]]:
         """The lines so far. Raises ValueError as `read_journal` does."""

@@ -75,7 +75,7 @@ class Viewer:
                     picture, self._picture = self._picture, None
                     self._sent.append((picture_frame(picture)[1], time.monotonic()))
                     await self.websocket.send_bytes(picture)
-                if self.closing is not None:
+                if self.closing is not None and not self._messages:  # some may have come while the picture was sent
                     await self.websocket.close(*self.closing)
                     return
         except (WebSocketDisconnect, RuntimeError):  # the browser is gone

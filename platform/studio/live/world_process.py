@@ -49,22 +49,23 @@ class WorldProcess:
         ours, theirs = socket.socketpair()
         with ExitStack() as handed:
             handed.enter_context(theirs)
-            try:
-                agents = [] if connect_agents is None else [handed.enter_context(connect_agents()).fileno()]
-            except ConnectionError:
-                ours.close()
-                raise
+            unused = handed.enter_context(ExitStack())
+            unused.callback(ours.close)
+            agents = [] if connect_agents is None else [handed.enter_context(connect_agents()).fileno()]
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "interplay.studio.live.session_process", *map(str, agents)),
                 stdin=theirs.fileno(),
                 pass_fds=agents,
             )
+            unused.pop_all()
         reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._writer.write(packed(self._settings.to_json()))
-        while (message := await receive_packed(reader)) is not None:
-            take(message)
-        self._writer.close()
-        self._writer = None
+        try:
+            self._writer.write(packed(self._settings.to_json()))
+            while (message := await receive_packed(reader)) is not None:
+                take(message)
+        finally:
+            self._writer.close()
+            self._writer = None
 
     async def ended(self) -> None:
         """Waits for a process that closed its socket; kills one that does not exit."""
