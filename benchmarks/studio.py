@@ -5,9 +5,10 @@
     python benchmarks/studio.py --json studio.json
 
 Pairs play the Playhouse at 288x384: each seat answers every picture with an input, and presses or releases a key each
-half second; a key's time ends with the first picture that shows it, before the browser decodes it. Raters scrub: each
-asks for a random chunk of a film that was drawn, and decodes one picture of it; marks are set at the same time. The
-clients run on the same cores. Goals are for two idle cores; shares of a core depend less on the load.
+half second, at any moment between two pictures; a key's time ends with the first picture that shows it, before the
+browser decodes it. Raters scrub: each asks for a random chunk of a film that was drawn, and decodes one picture of it;
+marks are set at the same time. The clients run on the same cores. Goals are for two idle cores; shares of a core depend
+less on the load.
 
 Each piece runs in a process of its own with a limit of `--limit` seconds. One that fails or takes longer is named, the
 others are measured all the same, and the exit status is 1.
@@ -150,12 +151,18 @@ class SeatDriver:
 
     def run(self) -> None:
         """Plays until it is to stop."""
-        held, pressed, waiting = 0, 0.0, None
+        held, due, waiting = 0, 0.0, None
         while not self._stop.is_set():
-            message = self.player.receive(1.0)
+            soon = waiting is None and self._measuring.is_set()
+            message = self.player.receive(min(1.0, max(0.0, due - time.monotonic())) if soon else 1.0)
             now = time.monotonic()
+            if soon and now >= due:
+                held, due = held ^ 1, now + KEY_SECONDS * self._rng.uniform(0.5, 1.5)
+                self.player.move(held)
+                waiting = (self.player.seq, now)
             if message is None or message["kind"] != "picture":
-                self.player.send("release")
+                if not soon:
+                    self.player.send("release")
                 continue
             if not self._measuring.is_set():
                 self.player.move(0)
@@ -164,12 +171,7 @@ class SeatDriver:
             if waiting is not None and self.player.applied >= waiting[0]:
                 self.keys.append(now - waiting[1])
                 waiting = None
-            if waiting is None and now - pressed > KEY_SECONDS * self._rng.uniform(0.5, 1.5):
-                held, pressed = held ^ 1, time.monotonic()
-                self.player.move(held, self._rng.gauss(0, 2), 0.0)
-                waiting = (self.player.seq, pressed)
-            else:
-                self.player.move(held, self._rng.gauss(0, 2), 0.0)
+            self.player.move(held, self._rng.gauss(0, 2), 0.0)
 
 
 def measure_pairs(root: Path, pairs: int, pictures: int, seconds: float) -> Numbers:

@@ -55,7 +55,7 @@ def _cloned_as_long(config: Config) -> Config:
 
 
 def _large_cloned_as_long(config: Config) -> Config:
-    """As `_cloned_as_long`, by a network with layers 1.5 times as wide, about 2.25 times the weights."""
+    """As `_cloned_as_long`, by a network with layers 1.5 times as wide, about 2.2 times the weights."""
     agent = config.agent
     sizes = {name: getattr(agent, name) * 3 // 2 for name in WIDTHS}
     large = replace(agent, channels=tuple(each * 3 // 2 for each in agent.channels), **sizes)

@@ -94,7 +94,7 @@ FINDINGS = (
     ),
     Finding(
         "A 71M BC+RL agent beats a 165M BC agent; bigger is better",
-        "BC+RL minus the longer BC of 2.25 times the weights, mean over probes",
+        "BC+RL minus the longer BC of 2.2 times the weights, mean over probes",
         lambda seed: _difference(seed.success, BC_RL, BC_LARGE, _mean),
     ),
     Finding(
