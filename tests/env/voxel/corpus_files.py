@@ -104,6 +104,7 @@ def iglu_copy(folder: Path) -> Path:
         rebuilt.mkdir()
         (rebuilt / "step-2-c120").write_text(text)
     (rebuilt / "step-2-c121").write_text("{")
+    (rebuilt / "notes").mkdir()
     multi = folder / "datasets" / "multiturn"
     turns = multi / "builder-data" / "9-c118"
     turns.mkdir(parents=True)

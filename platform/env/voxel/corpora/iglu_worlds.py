@@ -91,7 +91,7 @@ def _read_single_turns(folder: Path, corpus: ReadCorpus) -> None:
 def _count_rebuilds(folder: Path, target: Grid, corpus: ReadCorpus) -> None:
     """Counts whether somebody else built the target from the same words, and whether equally."""
     grids = []
-    for file in sorted(folder.glob("*")):
+    for file in sorted(each for each in folder.glob("*") if each.is_file()):
         try:
             grids.append(_ending(_json(file), Counter()))
         except (ValueError, KeyError, TypeError) as error:
