@@ -10,7 +10,6 @@ from interplay.env.arrays import Float32Array
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.gaze import Gaze, trace
-from interplay.env.voxel.hands import EYE_HEIGHT
 from interplay.env.voxel.space import MIDDLE, Cell, Grid
 
 LENGTH = 9  # numbers of a body
@@ -52,7 +51,7 @@ class BuilderBody:
     def eye(self) -> tuple[float, float, float]:
         """Eye (x, y, z), 1.62 above the feet."""
         x, y, z = self.position
-        return x, y + EYE_HEIGHT, z
+        return x, y + dynamics.EYE_HEIGHT, z
 
     @property
     def velocity(self) -> tuple[float, float, float]:

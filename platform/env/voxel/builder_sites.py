@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
-from interplay.env.voxel import dynamics, hands
+from interplay.env.voxel import dynamics
 from interplay.env.voxel.body import LENGTH, WAYS, BuilderBody, Way
 from interplay.env.voxel.matching import BuildScorer, Matcher
 from interplay.env.voxel.picture import NOWHERE, pictures
@@ -73,8 +73,7 @@ class BuilderSites:
 
     def step(self, commands: Float64Array, active: NDArray[np.bool_]) -> tuple[Float64Array, NDArray[np.bool_]]:
         """Runs one frame of the active worlds. Returns rewards [N] and which tasks are done [N]."""
-        hands.act_worlds(self.grids, self.bodies, commands, self._way, active, self._changed)
-        dynamics.move_worlds(self.grids, self.bodies, commands, self._way, active)
+        dynamics.run_worlds(self.grids, self.bodies, commands, self._way, active, self._changed)
         rewards, done = np.zeros(len(self.grids)), np.zeros(len(self.grids), np.bool_)
         for site in np.flatnonzero(self._changed).tolist():
             scorer = self._scorers[site]
@@ -85,7 +84,7 @@ class BuilderSites:
 
     def observe(self) -> None:
         """Fills `inventories` and `focuses`."""
-        hands.observe_worlds(self.grids, self.bodies, self.inventories, self.focuses, NOWHERE[0])
+        dynamics.observe_worlds(self.grids, self.bodies, self.inventories, self.focuses, NOWHERE[0])
 
     def draw(self, out: Image) -> None:
         """Pictures of all builders in `out` [N, H, W, 3]; after `observe`."""

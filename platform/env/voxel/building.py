@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from interplay.env.arrays import Float64Array
-from interplay.env.voxel import dynamics, hands
+from interplay.env.voxel import dynamics
 from interplay.env.voxel.body import WAYS, BuilderBody, Way
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.space import Grid, empty_grid
@@ -36,8 +36,4 @@ def apply(state: BuildState, command: Command, way: Way = "walk", auto_jump: boo
 
 def apply_all(state: BuildState, commands: Float64Array, way: Way = "walk", auto_jump: bool = False) -> int:
     """Runs the frames of `commands` [frames, 9] in place. Returns the number of blocks placed and removed."""
-    changes, number = 0, WAYS.index(way)
-    for command in commands:
-        changes += hands.act(state.grid, state.body.numbers, command, number)
-        dynamics.move(state.grid, state.body.numbers, command, number, auto_jump)
-    return int(changes)
+    return int(dynamics.run(state.grid, state.body.numbers, commands, WAYS.index(way), auto_jump))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from interplay.env.voxel.hands import REACH, first_hit
+from interplay.env.voxel.dynamics import REACH, first_hit
 from interplay.env.voxel.space import Cell, Grid, in_zone
 
 

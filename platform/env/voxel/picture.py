@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Float64Array, Image
 from interplay.env.compiled import compiled
 from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.hands import BODY_HEIGHT, EYE_HEIGHT, HALF_WIDTH
+from interplay.env.voxel.dynamics import BODY_HEIGHT, EYE_HEIGHT, HALF_WIDTH
 from interplay.env.voxel.space import HEIGHT, SIZE, Cell, Grid
 
 RGB = (  # by id; 0 is the builder, drawn in pictures from outside

@@ -74,7 +74,8 @@ def open_tasks(path: str | Path) -> Any:
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise ValueError(f"{path} is no file of tasks: it is no npz of plain arrays") from error
+        problem = error if isinstance(error, OSError) else "it is no npz of plain arrays"  # numpy advises pickles
+        raise ValueError(f"{path} is no file of tasks: {problem}") from error
     if not isinstance(arrays, np.lib.npyio.NpzFile) or "version" not in arrays:
         raise ValueError(f"{path} is no file of tasks: it has no version")
     if (version := int(arrays["version"])) != FORMAT:

@@ -117,6 +117,8 @@ def test_damaged_files_of_random_tasks_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=fault):
             RandomTasks.load(written(settings, version))
+    with pytest.raises(ValueError, match=r"no file of tasks: .*directory"):
+        RandomTasks.load(tmp_path)
     file.write_bytes(b"no npz")
     np.save(tmp_path / "array.npy", targets)
     for path in (file, tmp_path / "array.npy"):

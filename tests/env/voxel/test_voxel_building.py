@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interplay.env.voxel import dynamics, hands
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.building import BuildState, apply, apply_all
 from interplay.env.voxel.commands import Command
@@ -169,10 +168,3 @@ def test_a_builder_can_leave_a_block_that_it_is_in(way: str) -> None:
     for _ in range(30):
         apply(state, Command(forward=1), "cells" if way == "cells" else "walk")
     assert state.body.position[2] < -1
-
-
-def test_the_two_files_of_compiled_rules_have_the_same_constants() -> None:
-    """Neither may take them from the other: compiled code of one file does not notice an edit of another."""
-    shared = {name for name in vars(dynamics) if name.strip("_").replace("_", "").isupper() and hasattr(hands, name)}
-    assert shared >= {"HALF_WIDTH", "BODY_HEIGHT", "CEILING", "CELLS", "_OFFSET", "_SKIN", "HELD", "_JUMP"}
-    assert {name: getattr(dynamics, name) for name in shared} == {name: getattr(hands, name) for name in shared}

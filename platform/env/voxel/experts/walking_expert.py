@@ -13,10 +13,10 @@ from interplay.env.voxel.body import BuilderBody, advance, wrapped
 from interplay.env.voxel.building import BuildState, apply_all
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.controls import ControlScheme
+from interplay.env.voxel.dynamics import EYE_HEIGHT, REACH, first_hit
 from interplay.env.voxel.experts.building_expert import FAILURES, nearest_angle
 from interplay.env.voxel.experts.work import HandMove, Place, Planner
 from interplay.env.voxel.gaze import trace
-from interplay.env.voxel.hands import EYE_HEIGHT, REACH, first_hit
 from interplay.env.voxel.space import MIDDLE, Grid
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.world import Action, Movement, World

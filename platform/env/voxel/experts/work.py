@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Float64Array
 from interplay.env.voxel.body import BuilderBody, wrapped
 from interplay.env.voxel.controls import ControlScheme
-from interplay.env.voxel.dynamics import CEILING, MARGIN, reachable
-from interplay.env.voxel.hands import best_aim, best_pillar
+from interplay.env.voxel.dynamics import CEILING, MARGIN, best_aim, best_pillar, reachable
 from interplay.env.voxel.space import MIDDLE, SHAPE, Cell, Grid, inventory, is_supported, neighbors
 from interplay.env.voxel.tasks.goals import Tally
 
