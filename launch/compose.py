@@ -80,7 +80,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
                 [f"{override!r} is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"]
             )
         key, value = match.groups()
-        if "." in key:
+        if "." in key or key == "baselines":  # the one setting outside of a section
             translated.append(f"++{override}")
         elif key == "env" and value not in _choices("env"):
             known = sorted({*registry.names(), *_choices("env")})

@@ -1,27 +1,20 @@
-"""The stages of a run in their order, and `complete_round`, which runs those of a round."""
+"""The stages of a run in their order."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter
 from interplay.stages.collect_stage import collect
-from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.continue_stage import CONTINUE, continue_scenarios
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
 from interplay.stages.process_layout import run_stage
 from interplay.stages.reinforce_stage import reinforce
-from interplay.stages.report_stage import report
 from interplay.stages.reward_stage import train_reward
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -98,31 +91,7 @@ STAGES: Mapping[str, PipelineStage] = {
     )
 }
 
-NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
-
 
 def stages_of_round(number: int) -> list[PipelineStage]:
     """The stages of a round in their order; those that belong to the run are part of the first."""
     return [each for each in STAGES.values() if each.in_round and (number == 1 or each.name not in SHARED_STAGES)]
-
-
-def complete_round(run: Run) -> Path:
-    """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
-
-    Raises:
-        Interrupted: a signal asked to stop; everything is saved.
-    """
-    stages = stages_of_round(run.round)
-    with StopRequest() as stop:
-        for number, stage in enumerate(stages, 1):
-            if stage.name in NEEDS_MARKS and run.config.reinforce.reward not in LEARNED_REWARDS:
-                reward = run.config.reinforce.reward
-                logger.info(
-                    "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(stages), stage.name, reward
-                )
-                continue
-            logger.info("[%d/%d] %s: %s", number, len(stages), stage.name, stage.says)
-            stage.run(run)
-            if stop.requested:  # too late for the stage, which had finished its work
-                raise Interrupted(f"stopped; {stage.name} is done, and the same command continues with the next stage")
-        return report(run)

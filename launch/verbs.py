@@ -16,9 +16,10 @@ from rich.console import Console
 
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
+from interplay.launch.complete_round import complete_round
 from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.paper_orderings import orderings
-from interplay.launch.pipeline import STAGES, PipelineStage, complete_round, stages_of_round
+from interplay.launch.pipeline import STAGES, PipelineStage, stages_of_round
 from interplay.launch.served_run import draw_once, served_run
 from interplay.launch.studio_demo import studio_demo
 from interplay.runtime.allocator import retain_freed_memory

@@ -48,6 +48,7 @@ SHORT = (
     "evaluate.episodes=1",
     "evaluate.steps=8",
     "evaluate.lanes=2",
+    "baselines=[]",
     "tracking.wandb=disabled",
     "runtime.threads=1",
 )

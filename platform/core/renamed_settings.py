@@ -7,6 +7,7 @@ To rename something, add one line below, sorted. The forms of a key:
 
     "old": "new"                    a field of any group; only where no group has a field called `old` any more
     "group.old": "new"              a field of one group; `group` may itself be a dotted path
+    "group.old": "/new"             the same, moved out of all groups
     "field=old": "new"              a value of a field, or of one entry of its list; also "group.field=old"
     "verb=old": "new"               a verb of the command line
 
@@ -41,6 +42,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "modified": "modifier_chance",
     "notices": "notice_chance",
     "notices_after": "notice_steps",
+    "orderings.cells": "/baselines",
     "overlook": "start_in_corner",
     "passes": "updates_per_batch",
     "runtime.buffers": "num_buffers",
@@ -65,6 +67,8 @@ def new_name(path: str) -> str | None:
     new = _longest_match([*groups, field])
     if new is None and groups and groups[-1] in _KIND_FIELDS:
         new = RENAMED_TASK_KINDS.get(field)
+    if new is not None and new.startswith("/"):
+        return new.removeprefix("/")
     return None if new is None else ".".join([*groups, new])
 
 

@@ -162,7 +162,7 @@ def _budget(seed: SeedResults) -> str:
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
     values = [value for seed in seeds if (value := finding.measure(seed)) is not None]
     quantity = finding.quantity or "–"
-    if not any(BC_LONG in seed.success for seed in seeds):  # `orderings.cells` left it out
+    if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
         quantity = quantity.replace("the longer BC", "BC")
     return finding.claim, quantity, _text(values, "{:+.2f}"), verdict(values)
 

@@ -201,12 +201,16 @@ class CorpusConfig:
             raise ValueError(f"corpus.episodes is at least 0, or null for all, got {self.episodes}")
 
 
+BaselineName = Literal[
+    "bc_long", "bc_large", "cloning_only", "from_reward_model", "true_progress", "success", "shuffled_marks", "ar"
+]
+
+
 @dataclass(frozen=True)
 class OrderingsConfig:
-    """What `interplay orderings` runs: seeds of training, and baselines of BC+RL (`launch/paper_orderings.py`)."""
+    """What `interplay orderings` runs: seeds of training, each with the baselines that `baselines` names."""
 
     seeds: tuple[int, ...] = (1, 2, 3)
-    cells: tuple[str, ...] = ()  # empty: all
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
@@ -247,6 +251,7 @@ class Config:
     continuation: ContinuationConfig = field(default_factory=ContinuationConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     orderings: OrderingsConfig = field(default_factory=OrderingsConfig)
+    baselines: tuple[BaselineName, ...] = ()  # agents to compare BC+RL with (interplay.stages.baselines)
     studio: StudioConfig = field(default_factory=StudioConfig)
     crowd: CrowdConfig = field(default_factory=CrowdConfig)
     invite: InviteConfig = field(default_factory=InviteConfig)

@@ -22,6 +22,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
+from interplay.stages.baselines import BASELINES, trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     has_chance,
@@ -114,16 +115,21 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
 
 
 def stages_of(run: Run) -> dict[str, str]:
-    """The stages or paths of the checkpoints of the run's agents, by their name in summary.json, and of those that
-    `evaluate.agents` names.
+    """The stages or paths of the checkpoints of the run's agents, by their name in summary.json, of its finished
+    baselines, and of those that `evaluate.agents` names.
 
     If reinforcement did not start from the clone, the agent that it started from plays too, as its baseline.
+
+    Raises:
+        ValueError: `evaluate.agents` gives an agent the name of a baseline.
     """
+    if taken := sorted(set(BASELINES) & set(run.config.evaluate.agents)):
+        raise ValueError(f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent")
     found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
     start = run.config.reinforce.start
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start
-    return found | dict(run.config.evaluate.agents)
+    return found | trained_baselines(run) | dict(run.config.evaluate.agents)
 
 
 def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:

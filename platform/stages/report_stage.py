@@ -58,7 +58,13 @@ RECORDED_STAGES = (
     CONTINUE,
 )
 COUNT_FIELDS = ("scenarios", "episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
-AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
+AGENT_LABELS = {
+    "bc": "BC",
+    "bc_long": "BC, as long",  # trained for as many updates as BC+RL; every comparison is with it, where it exists
+    evaluate_stage.BEFORE_RL: "before RL",
+    "bc_rl": "BC+RL",
+    "expert": "scripted solver",
+}
 # What gives the return, by `reinforce.reward`.
 REWARD_SOURCES = {
     "ibt": LEARNED,
@@ -166,8 +172,8 @@ def _measures(run: Run) -> dict[str, Any]:
 
 
 def _labels(run: Run) -> dict[str, str]:
-    """The printed names of all agents that may have been evaluated; those of `evaluate.agents` are printed as typed."""
-    return AGENT_LABELS | {name: name for name in run.config.evaluate.agents}
+    """The printed names of all agents that may have been evaluated; those without a label are printed as typed."""
+    return AGENT_LABELS | {name: name for name in evaluate_stage.stages_of(run) if name not in AGENT_LABELS}
 
 
 def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -221,6 +227,7 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
         chance=read_chance(folder),
         hold=max(row.hold for row in rows),
+        baseline=AGENT_LABELS["bc_long" if found["bc_long"] else "bc"],
         pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},
         answers={labels[name]: count_answers(results) for name, results in found.items() if results},
     )

@@ -1,8 +1,9 @@
-"""`interplay orderings`: seeds, cells that share stages, one evaluation of all agents, and the page."""
+"""`interplay orderings` and baselines: seeds, shared stages, one evaluation of all agents, and the page."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,13 +11,13 @@ import pytest
 from tiny_runs import interplay, refused, tiny
 
 from interplay.launch.compose import compose
-from interplay.launch.paper_orderings import CELLS
 from interplay.learner import checkpoint
+from interplay.stages.baselines import BASELINES
 from interplay.stages.stage_folder import setting_differences
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
-CELLS_RUN = ("orderings.seeds=[7]", "orderings.cells=[bc_long,bc_large,cloning_only]")
+BASELINES_RUN = ("orderings.seeds=[7]", "baselines=[bc_long,bc_large,cloning_only]")
 
 
 WEIGHTS = "reinforce.learner.objective.weights"
@@ -33,28 +34,30 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", CELLS)
-def test_a_cell_differs_from_the_run_in_what_it_compares(name: str) -> None:
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_differs_from_the_run_in_what_it_compares(name: str) -> None:
     config = compose(["experiment=orderings"])
-    changed = setting_differences(asdict(config), asdict(CELLS[name].change(config)))
+    changed = setting_differences(asdict(config), asdict(BASELINES[name].change(config)))
     assert {each.partition(":")[0].partition(" ")[0] for each in changed} == CHANGED[name]
 
 
 @pytest.mark.slow
-def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(
+def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = tiny(tmp_path, *PROBES, *CELLS_RUN, "reward.training.updates=2", "reinforce.updates_per_batch=2")
+    settings = tiny(tmp_path, *PROBES, *BASELINES_RUN, "reward.training.updates=2", "reinforce.updates_per_batch=2")
     interplay("orderings", settings)
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [seed["seed"] for seed in found] == [7]
-    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_marks", "bc_long", "bc_large", "cloning_only"]
+    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_long", "bc_large", "cloning_only", "bc_marks"]
     page = (tmp_path / "run" / "results.md").read_text()
     assert "not tested: 1 seed" in page and "| cloning_only |" in page
 
-    base, long, large, cloning = (
-        tmp_path / f"run-seed-7{cell}" for cell in ("", "-bc_long", "-bc_large", "-cloning_only")
-    )
+    base = tmp_path / "run-seed-7"
+    long, large, cloning = (base / "baselines" / name for name in ("bc_long", "bc_large", "cloning_only"))
+    (episode, *_) = (base / "store" / "episodes").glob("*/*.npz")
+    copied = cloning / episode.relative_to(base)
+    assert copied.samefile(episode), "an episode is linked, not copied"
     for longer in (long, large):
         assert json.loads((longer / "clone" / "stage.json").read_text())["updates"] == 4 + 2 + 2 * 4
         assert not (longer / "reward").exists()
@@ -66,15 +69,15 @@ def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(
     weights = json.loads((cloning / "config.json").read_text())["reinforce"]["learner"]["objective"]["weights"]
     assert weights["movement_policy"] == weights["value"] == 0.0 and weights["movement_cloning"] > 0.0
 
-    before = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*/checkpoints/*/*")}
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("checkpoints/*/*")}
     interplay("orderings", settings)
-    assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*/checkpoints/*/*")} == before, (
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("checkpoints/*/*")} == before, (
         "nothing is trained twice"
     )
     said = refused("orderings", [*settings, "reward.training.updates=3"], capsys)
     assert f"{cloning} (reward.updates: 2 -> 3), " in said and "remove their folders" in said
     assert str(long) not in said, "it has copied no reward model"
-    assert {file: file.stat().st_mtime_ns for file in before if "-cloning_only/" in str(file)}.items() <= before.items()
+    assert {file: file.stat().st_mtime_ns for file in before if "/cloning_only/" in str(file)}.items() <= before.items()
 
 
 def num_weights(stage: Path) -> int:
@@ -83,13 +86,15 @@ def num_weights(stage: Path) -> int:
     return sum(each.numel() for each in newest.weights().values())
 
 
-def test_a_cell_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused("orderings", tiny(tmp_path, "orderings.cells=[bc_longer]"), capsys)
-    assert "bc_longer" in said and "bc_long," in said
+def test_a_baseline_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("orderings", tiny(tmp_path, "baselines=[bc_longer]"), capsys, 2)
+    assert "'bc_longer'" in said and "'bc_long'" in said
     assert not list(tmp_path.glob("run*/store"))
 
 
-def test_an_agent_with_the_name_of_a_cell_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused("orderings", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys)
-    assert "ar" in said and "another name" in said
-    assert not list(tmp_path.glob("run*/store"))
+def test_an_agent_with_the_name_of_a_baseline_is_refused(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(cloned, tmp_path / "run")
+    said = refused("evaluate", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys)
+    assert "names ar like a baseline" in said and "another name" in said

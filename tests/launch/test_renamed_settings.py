@@ -38,9 +38,15 @@ def test_each_entry_names_something_that_exists_and_hides_nothing() -> None:
             assert new in VERBS and old.removeprefix("verb=") not in VERBS
         elif "=" in old:
             assert any(path.endswith(f".{old.partition('=')[0]}") for path in known), old
+        elif new.startswith("/"):
+            assert f".{new[1:]}" in known and f".{old}" not in known, old
         else:
             assert any(path.endswith(f".{new}") for path in known), f"no setting is called {new}"
             assert not any(path.endswith(f".{old}") for path in known), f"{old} is the name of a setting"
+
+
+def test_a_setting_that_left_its_group_is_refused_with_its_new_place() -> None:
+    assert problems("orderings.cells=[bc_long]") == ("orderings.cells: is now called baselines: type baselines=...",)
 
 
 def test_the_table_is_sorted() -> None:

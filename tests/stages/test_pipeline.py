@@ -33,6 +33,7 @@ OF_QUESTIONS = {"answered/KIND"}  # which the few episodes of a tiny run lack
 ELSE_ZERO = {"unpaid"}  # without rollouts
 # Losses that the demo leaves out.
 WITHOUT_WEIGHT = tuple(f"reinforce.learner.objective.weights.{name}=0.1" for name in ("css", "entropy"))
+BASELINES, BASELINE = "baselines=[bc_long]", "baselines/bc_long/clone"
 PROBES = ("go", "lift", "position", "color", "count", "exist")
 
 
@@ -43,7 +44,11 @@ def summary(root: Path) -> dict[str, Any]:
 
 def fingerprint(run: Path) -> dict[str, tuple[int, int]]:
     """The modification time and size of each file of the training and recording stages."""
-    kept = [path for stage in ("clone", "reward", "reinforce", "store/episodes") for path in (run / stage).rglob("*")]
+    kept = [
+        path
+        for stage in ("clone", "reward", "reinforce", BASELINE, "store/episodes")
+        for path in (run / stage).rglob("*")
+    ]
     kept = [path for path in kept if path.name != "stage.json"] + list((run / "evaluate").glob("*.json"))
     files = [path for path in kept if path.is_file() and path.name not in ("stage.json", ".lock")]
     return {str(path.relative_to(run)): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
@@ -57,7 +62,7 @@ def lines_of(stage: Path) -> list[str]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny `interplay demo`."""
     root = tmp_path_factory.mktemp("demo")
-    interplay("demo", tiny(root))
+    interplay("demo", tiny(root, BASELINES))
     return root
 
 
@@ -89,7 +94,7 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     found = summary(demo)
     assert set(found["probes"]) >= set(PROBES)
     for task in PROBES:
-        for agent in ("bc", "before_rl", "bc_rl"):
+        for agent in ("bc", "bc_long", "before_rl", "bc_rl"):
             share = found["probes"][task][agent]
             assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1
     reward = found["reward"]
@@ -103,6 +108,7 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     assert list(found["seconds"]) == [stage.name for stage in stages_of_round(1)]
     page = (demo / "run" / "report.html").read_text()
     assert "<svg" in page
+    assert "BC, as long" in page
     assert "http://" not in page.replace("http://www.w3.org", "")  # it needs no network
 
 
@@ -128,7 +134,7 @@ def test_every_stage_logs_a_summary(demo: Path) -> None:
 def test_a_second_demo_repeats_no_stage(demo: Path) -> None:
     before = fingerprint(demo / "run")
     assert any("checkpoints" in name for name in before)
-    interplay("demo", tiny(demo))
+    interplay("demo", tiny(demo, BASELINES))
     assert fingerprint(demo / "run") == before
 
 
@@ -146,7 +152,7 @@ def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
 
 def test_the_initial_policy_of_reinforcement_is_evaluated_too(demo: Path) -> None:
     settings = ["experiment=demo", *tiny(demo)]
-    agents = {"bc": "clone", "bc_rl": "reinforce"}
+    agents = {"bc": "clone", "bc_rl": "reinforce", "bc_long": BASELINE}
     assert stages_of(opened(settings)) == {**agents, "before_rl": "reward"}
     assert stages_of(opened([*settings, "reinforce.start=clone"])) == agents
     path = str(demo / "run/clone/checkpoints/000000002")

@@ -1,0 +1,52 @@
+"""Runs the stages of a round, and its baselines, and writes the report."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from interplay.launch.pipeline import stages_of_round
+from interplay.launch.train_baselines import train_baselines
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.stages.config import LEARNED_REWARDS
+from interplay.stages.evaluate_stage import STAGE as EVALUATE
+from interplay.stages.report_stage import report
+from interplay.stages.run import Run
+
+logger = logging.getLogger(__name__)
+
+NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
+
+
+def complete_round(run: Run) -> Path:
+    """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
+
+    In the first round, the baselines that `baselines` names are trained before the evaluation.
+
+    Raises:
+        Interrupted: a signal asked to stop; everything is saved.
+    """
+    steps = _steps(run)
+    with StopRequest() as stop:
+        for number, (name, says, act) in enumerate(steps, 1):
+            if name in NEEDS_MARKS and run.config.reinforce.reward not in LEARNED_REWARDS:
+                reward = run.config.reinforce.reward
+                logger.info(
+                    "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(steps), name, reward
+                )
+                continue
+            logger.info("[%d/%d] %s: %s", number, len(steps), name, says)
+            act(run)
+            if stop.requested:  # too late for the stage, which had finished its work
+                raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
+        return report(run)
+
+
+def _steps(run: Run) -> list[tuple[str, str, Callable[[Run], None]]]:
+    """The name of each step, what it does, and the function that does it, in their order."""
+    steps = [(stage.name, stage.says, stage.run) for stage in stages_of_round(run.round)]
+    if run.config.baselines and run.round == 1:
+        says = f"train what BC+RL is compared with: {', '.join(run.config.baselines)}"
+        steps.insert([name for name, _, _ in steps].index(EVALUATE), ("baselines", says, train_baselines))
+    return steps

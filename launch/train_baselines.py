@@ -1,0 +1,99 @@
+"""Trains the baselines of a run that the setting `baselines` names. Each begins as a copy of the run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from interplay.launch.pipeline import STAGES, stages_of_round
+from interplay.learner import checkpoint
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.stages.baselines import BASELINES, FOLDER, Baseline, baseline_config
+from interplay.stages.run import Run, open_run
+from interplay.stages.stage_folder import StageFolder, setting_differences
+
+logger = logging.getLogger(__name__)
+
+ORDER = [stage.name for stage in stages_of_round(1)]
+
+
+def train_baselines(run: Run) -> None:
+    """Trains the baselines of `run` that have not finished, or resumes them. The run has been reinforced.
+
+    Raises:
+        ValueError: the run has recorded or trained more since a baseline was copied from it.
+        Interrupted: a signal asked to stop; everything is saved.
+    """
+    if run.round > 1:
+        raise ValueError(f"baselines belong to the first round: leave out run.round={run.round}")
+    folders = {name: run.root / FOLDER / name for name in run.config.baselines}
+    _refuse_outdated(run.root, {folder: BASELINES[name].stages[0] for name, folder in folders.items()})
+    with StopRequest() as stop:
+        for name, folder in folders.items():
+            _copy(run.root, folder, BASELINES[name])
+            own = replace(open_run(baseline_config(run.config, name)), context=run.context)
+            for stage in BASELINES[name].stages:
+                logger.info("%s: %s", name, stage)
+                STAGES[stage].run(own)
+                if stop.requested:
+                    raise Interrupted(f"stopped after {stage} of {name}; the same command continues")
+
+
+def _refuse_outdated(base: Path, copies: Mapping[Path, str]) -> None:
+    """Refuses copies of a run whose stages are outdated; each is given with the first stage that it trains.
+
+    Raises:
+        ValueError: the run has recorded or trained more since, or again; lists the folders to remove.
+    """
+    outdated = []
+    for folder, first in copies.items():
+        for stage in ORDER[: ORDER.index(first)] if folder.exists() else ():
+            copied, current = (_made(root / stage) for root in (folder, base))
+            outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
+    if outdated:
+        raise ValueError(
+            f"these baselines began as copies of {base}, whose stages have changed since: {', '.join(outdated)}; "
+            "remove their folders, and type the same command again"
+        )
+
+
+def _made(stage: Path) -> dict[str, Any]:
+    """What a stage has made: the facts of its record, and its newest weights."""
+    folder = StageFolder(stage)
+    facts = {name: fact for name, fact in folder.record().items() if name not in ("settings", "seconds")}
+    found = checkpoint.latest(folder.checkpoints)
+    return facts if found is None else {**facts, "weights": found.fingerprint}
+
+
+def _copy(base: Path, to: Path, baseline: Baseline) -> None:
+    """Copies a run for a baseline, without the stages that the baseline trains itself and those after them.
+
+    Cloning continues from the clone, so it is copied too, unless the baseline starts from new weights. Nothing is done
+    if the folder exists.
+    """
+    if to.exists():
+        return
+    continues = baseline.stages[0] == "clone" and not baseline.from_new_weights
+    left_out = {FOLDER, *ORDER[ORDER.index(baseline.stages[0]) + continues :]}
+    partial = to.with_name(f".{to.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(
+        base,
+        partial,
+        ignore=lambda folder, names: [name for name in names if Path(folder) == base and name in left_out],
+        copy_function=_link_episode,
+    )
+    partial.rename(to)
+
+
+def _link_episode(source: str, to: str) -> None:
+    """Copies a file; an episode, which is never written to again, becomes a link to the same file."""
+    if Path(source).suffix == ".npz":
+        os.link(source, to)
+    else:
+        shutil.copy2(source, to)

@@ -1,0 +1,103 @@
+"""Baselines: agents that BC+RL is compared with, trained from copies of its run.
+
+    runs/<name>/baselines/<baseline>/    a run of its own: a copy of the stages that it shares, and those that it trains
+
+`evaluate` plays the probes with every baseline that has finished training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from interplay.learner.objective import LossWeights
+from interplay.stages.config import BaselineName, Config, ReinforceConfig
+from interplay.stages.run import Run
+
+FOLDER = "baselines"
+WIDTHS = ("width", "lstm", "policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")
+AFTER_POLICY = dict.fromkeys(("movement_policy", "language_policy", "value", "gate_kl", "entropy"), 0.0)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline: the stages that it trains itself, and how its settings differ from those of BC+RL."""
+
+    stages: tuple[str, ...]  # the last one trains its agent
+    change: Callable[[Config], Config]
+    from_new_weights: bool = False  # a clone that is not the clone of the run, trained on
+
+
+def _reinforced(**changes: Any) -> Callable[[Config], Config]:
+    return lambda config: replace(config, reinforce=replace(config.reinforce, **changes))
+
+
+def _cloned_as_long(config: Config) -> Config:
+    """As many updates of cloning as cloning, the reward model and reinforcement have together."""
+    total = config.clone.training.updates + config.reward.training.updates + _updates(config.reinforce)
+    return replace(config, clone=replace(config.clone, training=replace(config.clone.training, updates=total)))
+
+
+def _large_cloned_as_long(config: Config) -> Config:
+    """As `_cloned_as_long`, by a network with layers 1.5 times as wide, about 2.2 times the weights."""
+    agent = config.agent
+    sizes = {name: getattr(agent, name) * 3 // 2 for name in WIDTHS}
+    large = replace(agent, channels=tuple(each * 3 // 2 for each in agent.channels), **sizes)
+    return _cloned_as_long(replace(config, agent=large))
+
+
+def _updates(config: ReinforceConfig) -> int:
+    return config.training.updates * config.updates_per_batch
+
+
+def _demonstrations_alone(config: Config) -> Config:
+    """Reinforcement without its policy gradients, value loss and KL: its stream of demonstrations remains."""
+    learner = config.reinforce.learner
+    weights: LossWeights = replace(learner.objective.weights, **AFTER_POLICY)
+    changed = replace(learner, objective=replace(learner.objective, weights=weights))
+    return replace(config, reinforce=replace(config.reinforce, learner=changed))
+
+
+def _paid_for_progress(config: Config) -> Config:
+    return _reinforced(reward="scripted", actor=replace(config.reinforce.actor, progress=True))(config)
+
+
+def _paid_for_success(config: Config) -> Config:
+    return _reinforced(reward="success", actor=replace(config.reinforce.actor, achieved=True))(config)
+
+
+def _on_shuffled_marks(config: Config) -> Config:
+    return replace(config, reward=replace(config.reward, shuffle_marks=True))
+
+
+def _autoregressive(config: Config) -> Config:
+    windows = replace(config.reward.dataset, windows="stream")
+    changed = replace(config, reward=replace(config.reward, model="ar", dataset=windows))
+    return _reinforced(reward="ar")(changed)
+
+
+BASELINES: Mapping[BaselineName, Baseline] = {
+    "bc_long": Baseline(("clone",), _cloned_as_long),
+    "bc_large": Baseline(("clone",), _large_cloned_as_long, from_new_weights=True),
+    "cloning_only": Baseline(("reinforce",), _demonstrations_alone),
+    "from_reward_model": Baseline(("reinforce",), _reinforced(start="reward")),
+    "true_progress": Baseline(("reinforce",), _paid_for_progress),
+    "success": Baseline(("reinforce",), _paid_for_success),
+    "shuffled_marks": Baseline(("reward", "reinforce"), _on_shuffled_marks),
+    "ar": Baseline(("reward", "reinforce"), _autoregressive),
+}
+assert set(BASELINES) == set(get_args(BaselineName))
+
+
+def baseline_config(config: Config, name: BaselineName) -> Config:
+    """The settings of a baseline of the run that `config` describes. Its folder is inside the folder of that run."""
+    place = replace(config.run, dir=str(config.run.root / FOLDER), name=name)
+    return BASELINES[name].change(replace(config, run=place, baselines=()))
+
+
+def trained_baselines(run: Run) -> dict[str, str]:
+    """The stage that trained the agent of every finished baseline of a run, by the baseline's name; a later round has
+    none."""
+    stages = {name: f"{FOLDER}/{name}/{each.stages[-1]}" for name, each in BASELINES.items()} if run.round == 1 else {}
+    return {name: stage for name, stage in stages.items() if run.stage(stage).finished}
