@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.arrays import Float32Array
@@ -60,6 +62,7 @@ def utilities(
     episodes: Sequence[Arrays],
     *,
     rows: int = 16,
+    on: InferenceDevice | None = None,
     beat: Callable[[str], None] = lambda what: None,
 ) -> list[Float32Array]:
     """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `agent.unroll`).
@@ -68,22 +71,24 @@ def utilities(
 
     Args:
         rows: number of rows of each episode in one forward.
+        on: device and precision, to which it moves the model; float32 on the model's by default.
         beat: called with the progress before each forward.
     """
-    utility = _forward(model, episodes, rows, beat)
+    utility = _forward(model, episodes, rows, on, beat)
     return [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(episodes)]
 
 
-def memory(model: Agent, arrays: Arrays, *, rows: int = 16) -> Float32Array:
+def memory(model: Agent, arrays: Arrays, *, rows: int = 16, on: InferenceDevice | None = None) -> Float32Array:
     """What a model remembers of one episode: its recurrent state after every `rows` rows and at the end, averaged; [D].
 
-    arrays: the episode [N + 1, 1, ...] (see `agent.unroll`).
+    arrays: the episode [N + 1, 1, ...] (see `agent.unroll`). on: see `utilities`.
     """
-    state, found = model.eval().initial_state(1), []
-    for start in range(0, len(arrays["first"]), rows):
-        with torch.inference_mode():
+    found = []
+    with _computing(model, on):
+        state = model.initial_state(1)
+        for start in range(0, len(arrays["first"]), rows):
             _, state = model(_observed(model, [arrays], start, min(start + rows, len(arrays["first"]))), state)
-        found.append(state.to_arrays().hidden[0])
+            found.append(state.to_arrays().hidden[0])
     mean: Float32Array = np.mean(found, axis=0, dtype=np.float32)
     return mean
 
@@ -157,15 +162,31 @@ def other_instructions(
     return found
 
 
-def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
+@contextmanager
+def _computing(model: Agent, on: InferenceDevice | None) -> Iterator[None]:
+    """Context of a computation without gradients; `on` as of `utilities`."""
+    if on is None:
+        model.eval()
+        with torch.inference_mode():
+            yield
+        return
+    with on.running(), on.autocast():
+        model.to(on.device).eval()
+        yield
+
+
+def _forward(
+    model: Agent, batch: Sequence[Arrays], rows: int, on: InferenceDevice | None, beat: Callable[[str], None]
+) -> Tensor:
     """Utilities [longest, episodes] of a batch of episodes, `rows` rows per forward."""
     longest = max(len(arrays["first"]) for arrays in batch)
-    if model.eval().marks is not None:
-        return _summed_marks(model, batch, rows, beat)
-    found, state = [], model.initial_state(len(batch))
-    for start in range(0, longest, rows):
-        beat(f"row {start}")
-        with torch.inference_mode():
+    if model.marks is not None:
+        return _summed_marks(model, batch, rows, on, beat)
+    found = []
+    with _computing(model, on):
+        state = model.initial_state(len(batch))
+        for start in range(0, longest, rows):
+            beat(f"row {start}")
             output, state = model(_observed(model, batch, start, min(start + rows, longest)), state)
             found.append(output.utility.cpu())
     return torch.cat(found)
@@ -191,9 +212,11 @@ def _observed(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> d
     return joined_rows(batch, model.layout.observations(0, 0), start, stop, model.device)
 
 
-def _summed_marks(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
+def _summed_marks(
+    model: Agent, batch: Sequence[Arrays], rows: int, on: InferenceDevice | None, beat: Callable[[str], None]
+) -> Tensor:
     """The sums of drawn marks [longest, episodes]; each episode is a lane with its own draws."""
-    function, state, longest = MarkReward(model, 0), LaneState(), max(len(arrays["first"]) for arrays in batch)
+    function, state, longest = MarkReward(model, 0, on), LaneState(), max(len(arrays["first"]) for arrays in batch)
     rewards = []
     for start in range(0, longest - 1, rows):
         beat(f"row {start}")

@@ -167,7 +167,9 @@ class ReinforceConfig(TrainingStageConfig):
     # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `success`: +1 when a task
     # becomes successful; `world`: its own reward.
     reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
-    scoring_precision: Literal["fp32", "bf16"] = "fp32"  # of the reward model and the reference policy; heads: float32
+    # Of the reward model and the reference policy, here and in `serve-reward`, `score` and `inspect-reward`, which use
+    # `learner.device`, too. Heads: float32.
+    scoring_precision: Literal["fp32", "bf16"] = "fp32"
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement; 0: not measured
     # Held-out demonstrations for the listening gap, of the first agent and every `heldout_every` updates; 0: none.

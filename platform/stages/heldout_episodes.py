@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.row_writer import RowWriter
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
@@ -77,11 +78,12 @@ class HeldOutEpisodes:
         model: Agent,
         *,
         heard: Mapping[int, NDArray[np.int16]] | None = None,
+        on: InferenceDevice | None = None,
         beat: ReportActivity = ignore_activity,
     ) -> Measured:
         """Measures a reward model some episodes at a time; calls `beat` with the progress.
 
-        `heard` gives episodes, by index, another instruction [L] than their own.
+        `heard` gives episodes, by index, another instruction [L] than their own; `on`: see `utilities`.
         """
         others = heard or {}
         gains, agreed = list[NDArray[np.float64]](), list[Agreement]()
@@ -92,7 +94,7 @@ class HeldOutEpisodes:
                 with_instruction(own, others[index]) if index in others else own
                 for own, index in zip(arrays, batch, strict=True)
             ]
-            utility = utilities(model, arrays, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
+            utility = utilities(model, arrays, on=on, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
             gains.append(returns(utility))
             agreed.append(agreement(utility, arrays))
         return Measured(

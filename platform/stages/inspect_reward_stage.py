@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.evaluation.findings import mean_answer_rewards
 from interplay.evaluation.inspection_page import write_inspection
@@ -16,6 +17,7 @@ from interplay.reward.diagnostics import batches, ordered_pairs, utilities
 from interplay.stages.heldout_episodes import HeldOutEpisodes
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import answer_rewards, heldout_of
+from interplay.stages.reward_source import scoring_device
 from interplay.stages.run import Run
 
 
@@ -25,27 +27,31 @@ def inspect_reward(run: Run) -> Path:
     Returns the path of the page. Needs the reward model and its held-out episodes; the return through reinforcement is
     left out where that has not run.
 
+    The model computes where and as in `reinforce`; see `scoring_device`.
+
     Raises:
         CheckpointError: there is no reward model yet, or no held-out episode.
+        ValueError: there is no such device as `reinforce.learner.device`.
     """
     found = heldout_of(run)
     if found is None:
         raise CheckpointError(
             f"{run.root} has no reward model with held-out episodes to inspect; type: {run.command('reward')}"
         )
-    episodes = list(_inspected(found.model, found.heldout))
-    answers = mean_answer_rewards(answer_rewards(run, found))
+    on = scoring_device(run)
+    episodes = list(_inspected(found.model, found.heldout, on))
+    answers = mean_answer_rewards(answer_rewards(run, found, on))
     points = reward_points(run.stage("reinforce").path / "returns.jsonl")
     return write_inspection(run.folder, run.config.run.name, episodes, points, answers)
 
 
-def _inspected(model: Agent, heldout: HeldOutEpisodes) -> Iterator[InspectedEpisode]:
+def _inspected(model: Agent, heldout: HeldOutEpisodes, on: InferenceDevice) -> Iterator[InspectedEpisode]:
     """The held-out episodes as the model sees them, a batch at a time."""
     others = heldout.other_instructions() if model.layout.world.utterances else {}
-    swapped = heldout.measure(model, heard=others).returns if others else np.zeros(0)
+    swapped = heldout.measure(model, heard=others, on=on).returns if others else np.zeros(0)
     for batch in batches([episode.steps + 1 for episode in heldout.episodes]):
         arrays = [heldout.arrays(index) for index in batch]
-        for index, own, utility in zip(batch, arrays, utilities(model, arrays), strict=True):
+        for index, own, utility in zip(batch, arrays, utilities(model, arrays, on=on), strict=True):
             pairs, tasks = ordered_pairs(utility, own), heldout.episodes[index].tasks
             yield InspectedEpisode(
                 kind=str(tasks[0][1]["kind"]) if tasks else "",

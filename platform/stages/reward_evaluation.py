@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.actors.row_writer import RowWriter
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import Start, World
@@ -138,9 +139,9 @@ class _Question:
     wrong: str
 
 
-def answer_rewards(run: Run, found: ModelOnHeldOut) -> dict[str, list[float]]:
+def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None = None) -> dict[str, list[float]]:
     """The rewards of a correct, a wrong and an incoherent answer to each held-out question, at the step of the actual
-    answer (Fig. 3C of the paper)."""
+    answer (Fig. 3C of the paper). `on`: see `utilities`."""
     model, vocabulary, world, heldout = found.model, found.vocabulary, found.world, found.heldout
     rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
@@ -167,7 +168,7 @@ def answer_rewards(run: Run, found: ModelOnHeldOut) -> dict[str, list[float]]:
         incoherent = strange[int(rng.integers(len(strange)))]
         arrays = writer.encode_episode(heldout.decoded(one.episode))
         for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
-            (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)])
+            (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)], on=on)
             rewards[name].append(float(utility[one.step + 1] - utility[one.step]))
     return rewards if rewards[CORRECT] else {}
 

@@ -50,9 +50,19 @@ class RewardModel:
     translation: TokenTranslation | None = None  # of the acting agent's tokens; None if both have the same vocabulary
 
 
-def scoring_device(run: Run, name: str) -> InferenceDevice:
-    """Where the reward model and the reference policy compute; `name` is that of a device."""
-    return InferenceDevice(find_device(name), run.config.reinforce.scoring_precision)
+def scoring_device(run: Run, name: str | None = None) -> InferenceDevice:
+    """Where a trained reward model and the reference policy compute, in `reinforce.scoring_precision`.
+
+    Args:
+        name: of a device; None for `reinforce.learner.device`.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    config = run.config.reinforce
+    return InferenceDevice(
+        find_device(name or config.learner.device, "reinforce.learner.device"), config.scoring_precision
+    )
 
 
 def build_reward_function(run: Run, model: RewardModel | None, on: InferenceDevice) -> RewardFunction:
@@ -82,7 +92,7 @@ class RewardSource:
     @cached_property
     def on(self) -> InferenceDevice:
         """Where `function` computes: on the learner's device."""
-        return scoring_device(self._run, self._run.config.reinforce.learner.device)
+        return scoring_device(self._run)
 
     def newer(self) -> tuple[Weights, int] | None:
         """A newer reward model to load, returned once; `function` then scores with it. Thread-safe."""

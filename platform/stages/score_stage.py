@@ -17,6 +17,7 @@ from interplay.episodes.store import EpisodeStore
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError, complete
 from interplay.reward.diagnostics import memory, utilities
+from interplay.stages.reward_source import scoring_device
 from interplay.stages.run import Run
 from interplay.stages.score_files import MEMORIES, SCORES, changing_scores
 from interplay.tracking.progress import Progress
@@ -28,15 +29,16 @@ def score(run: Run) -> Path:
     """Writes `studio/scores.json`: by rule ("uncertain", "disagree"), the score of every recording.
 
     `studio/memories.npz` holds what the newest reward model remembers of each recording, `memory` [N, D], and
-    their `ids` [N].
+    their `ids` [N]. The models compute where and as in `reinforce`; see `scoring_device`.
 
     Raises:
         CheckpointError: the run has no reward model.
+        ValueError: there is no such device as `reinforce.learner.device`.
     """
     paths = complete(run.stage("reward").checkpoints)
     if not paths:
         raise CheckpointError(f"{run.root} has no reward model to score by; type: {run.command('reward')}")
-    models = [load_agent(path) for path in paths]
+    models, on = [load_agent(path) for path in paths], scoring_device(run)
     world = run.make_world()
     ahead = max(1, round(AHEAD_SECONDS * world.spec.frames_per_second / world.spec.frames_per_step))
     scores: dict[str, dict[str, float]] = {"uncertain": {}, "disagree": {}}
@@ -47,12 +49,13 @@ def score(run: Run) -> Path:
         for number, episode in enumerate(ids, 1):
             decoded = decode_for_role(store.read(episode), world.spec.solver, world=world)
             traces = [
-                utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)])[0] for model, words in models
+                utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)], on=on)[0]
+                for model, words in models
             ]
             scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
             scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
             newest, words = models[-1]
-            memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded))
+            memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded), on=on)
             progress.log(number, {})
         progress.close()
         world.close()

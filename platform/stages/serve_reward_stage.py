@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
-from interplay.agent.weights import Weights, export_weights, load_weights
-from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
+from interplay.agent.weights import Weights, export_weights
+from interplay.learner.agents import check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
-from interplay.learner.device import find_device
 from interplay.reward.local_scorer import LocalScorer, ReadVersion
 from interplay.reward.mark_reward import learned_reward, state_width
-from interplay.reward.reward_functions import RewardFunction
 from interplay.reward.reward_server import Scorer, serve
 from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
+from interplay.stages.reward_source import RewardModel, build_reward_function, scoring_device
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 
@@ -34,7 +32,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
 
     Raises:
         CheckpointError: the run has no reward model.
-        ValueError: the address can't be bound.
+        ValueError: the address can't be bound, or there is no such device as `reinforce.learner.device`.
         WorkerFailed: no replica is left; the last client has received the reason.
     """
     found = checkpoint_of(run, "reward")
@@ -63,25 +61,18 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
 
 def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
-        return nullcontext(LocalScorer(_learned_reward(model, found.step), read_version))
+        return nullcontext(LocalScorer(learned_reward(model, found.step, scoring_device(run)), read_version))
     set_cluster_token(run.config.runtime.address)
     from interplay.runtime.ray.replicated_scorer import replicated  # importing Ray takes half a second
 
     # The weights rather than the path: saving newer checkpoints deletes old ones.
-    make = partial(_scoring_replica, dict(found.description), export_weights(model), found.step)
+    served = RewardModel(dict(found.description), export_weights(model), found.step)
+    make = partial(_scoring_replica, replace(run, context=None), served)
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _learned_reward(model: Agent, version: int) -> RewardFunction:
-    return learned_reward(model, version, InferenceDevice(find_device("auto")))
-
-
-def _scoring_replica(
-    description: Mapping[str, Any], weights: Weights, version: int, newer: Weights | None = None, number: int = 0
-) -> ScoringReplica:
-    model, _ = build_agent(description)
-    load_weights(model, weights)
-    function = _learned_reward(model, version)
+def _scoring_replica(run: Run, model: RewardModel, newer: Weights | None = None, version: int = 0) -> ScoringReplica:
+    function = build_reward_function(run, model, scoring_device(run, "auto"))  # a replica sees only its own GPUs
     if newer is not None:
-        function.load_version(newer, number)
+        function.load_version(newer, version)
     return ScoringReplica(function)

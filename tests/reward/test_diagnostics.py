@@ -9,12 +9,14 @@ from fake_world import TINY, LineWorld, tiny_agent
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.reward.diagnostics import (
     agreement,
     batches,
     instruction,
+    memory,
     other_instructions,
     returns,
     utilities,
@@ -46,6 +48,18 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
             output, _ = model(observations, model.initial_state(1))
         assert output.utility is not None
         np.testing.assert_allclose(utility, output.utility[:, 0].numpy(), atol=1e-5)
+
+
+def test_utilities_and_memories_are_computed_in_the_precision_asked_for() -> None:
+    model, episodes = tiny_agent(LineWorld(), utility=True), [episode(40, 1), episode(30, 2)]
+    for compute in (
+        lambda on: np.concatenate(utilities(model, episodes, on=on)),
+        lambda on: memory(model, episodes[0], on=on),
+    ):
+        exact, rounded = compute(None), compute(InferenceDevice(precision="bf16"))
+        np.testing.assert_array_equal(compute(InferenceDevice()), exact)
+        assert rounded.dtype == np.float32 and not np.array_equal(rounded, exact)
+        assert np.abs(rounded - exact).max() < 0.05 * exact.std()
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5, 16])
