@@ -28,6 +28,7 @@ import numpy as np
 
 from interplay.env.playhouse.house.action_codec import MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.physics.free_motion import FreeMotion
 from interplay.env.playhouse.physics.hand import Hand
 from interplay.env.playhouse.physics.simulation import Simulation
 from interplay.env.playhouse.render import scene
@@ -175,9 +176,10 @@ class Stopwatch:
 
 PARTS: tuple[tuple[Any, str, str], ...] = (
     (MovementCodec, "decode", "decoding of bins"),
-    (mujoco, "mj_step", "MuJoCo, 32 substeps"),
+    (mujoco, "mj_step", "MuJoCo, frames with contacts"),
     (Hand, "act", "hands of both players"),
-    (Simulation, "frame", "avatars, and calls"),
+    (FreeMotion, "advance", "moves, and frames without MuJoCo"),
+    (Simulation, "frames", "other moves, and calls"),
     (Simulation, "moment", "poses copied out"),
     (scene, "place", "placing of things, parts and shadows"),
     (scene, "cull", "culling"),

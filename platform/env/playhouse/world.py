@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Image
 from interplay.env.input_controls import InputControl
-from interplay.env.playhouse.house.action_codec import CONTROLS, FRAMES_PER_STEP, MovementCodec
+from interplay.env.playhouse.house.action_codec import COMPONENTS, CONTROLS, FRAMES_PER_STEP, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.language.sides import swap_sides
@@ -95,11 +95,9 @@ class Playhouse(World):
         episode = self._current_episode()
         if not self._steppable:
             raise ValueError("this world shows a recorded moment; reset it before it steps")
-        moves = [self._decode(role, actions.get(role)) for role in ROLES]
+        moves = self._decode(actions)
         _check_roles(actions)
-        simulation = episode.physics()
-        for pair in zip(*moves, strict=True):
-            simulation.frame(pair)
+        episode.physics().frames(moves)
         episode.frame += FRAMES_PER_STEP
         for role, action in actions.items():
             if action.utterance is not None:
@@ -131,9 +129,12 @@ class Playhouse(World):
         move: Move = self.codec.decode(np.asarray(row)[None])[0].tolist()
         return NOOP_MOVE if role == ROLES[0] and not self.config.setter_visible else move
 
-    def _decode(self, role: str, action: Action | None) -> list[Move]:
-        absent = role == ROLES[0] and not self.config.setter_visible
-        if action is not None:
+    def _decode(self, actions: Mapping[str, Action]) -> NDArray[np.float64]:
+        """Moves [roles, frames, 8] of the floats of `action_codec`; 0 for a player without action or body."""
+        moves = np.zeros((len(ROLES), FRAMES_PER_STEP, len(COMPONENTS)))
+        for player, role in enumerate(ROLES):
+            if (action := actions.get(role)) is None:
+                continue
             movement = np.asarray(action.movement)
             if movement.shape[:1] != (FRAMES_PER_STEP,):
                 raise ValueError(
@@ -141,9 +142,8 @@ class Playhouse(World):
                     f"frames of {len(self.codec.components)} components"
                 )
             floats = self.codec.decode(movement)
-        if action is None or absent:
-            return [NOOP_MOVE] * FRAMES_PER_STEP
-        moves: list[Move] = floats.tolist()
+            if player or self.config.setter_visible:
+                moves[player] = floats
         return moves
 
     def state(self) -> bytes:

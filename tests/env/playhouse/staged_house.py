@@ -53,10 +53,10 @@ class Stage:
         simulation, player = self.world.simulation, PLAYERS[role]
         avatar, start = simulation.avatars[player], simulation.house.starts[player]
         target = self.facts.things[self.index[at]].position
-        avatar.x, avatar.y = self.middle[0] + x, self.middle[1] + y
+        avatar.pose[:2] = self.middle[0] + x, self.middle[1] + y
         away = math.dist((avatar.x, avatar.y), target[:2])
-        avatar.yaw = math.atan2(target[1] - avatar.y, target[0] - avatar.x)
-        avatar.pitch = math.atan2(target[2] - 1.45, away)
+        avatar.pose[2] = math.atan2(target[1] - avatar.y, target[0] - avatar.x)
+        avatar.pose[3] = math.atan2(target[2] - 1.45, away)
         simulation.data.qpos[2 * player : 2 * player + 2] = avatar.x - start[0], avatar.y - start[1]
         self.world.state()
 

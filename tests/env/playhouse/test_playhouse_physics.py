@@ -61,9 +61,9 @@ def _stand_before(simulation: Simulation, thing: int, distance: float) -> None:
     middle = [(room.low[k] + room.high[k]) / 2 for k in (0, 1)]
     angle = math.atan2(middle[1] - y, middle[0] - x)
     avatar, start = simulation.avatars[SOLVER], simulation.house.starts[SOLVER]
-    avatar.x, avatar.y = x + distance * math.cos(angle), y + distance * math.sin(angle)
-    avatar.yaw = math.remainder(angle + math.pi, math.tau)
-    avatar.pitch = math.atan2(z - 1.45, distance)
+    avatar.pose[:2] = x + distance * math.cos(angle), y + distance * math.sin(angle)
+    avatar.pose[2] = math.remainder(angle + math.pi, math.tau)
+    avatar.pose[3] = math.atan2(z - 1.45, distance)
     simulation.data.qpos[2:4] = avatar.x - start[0], avatar.y - start[1]
     assert simulation.save().shape == saved.shape
 

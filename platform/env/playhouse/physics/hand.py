@@ -14,9 +14,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.compiled import compiled
 from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW
 from interplay.env.playhouse.house.category import XYZ
+from interplay.env.playhouse.physics.free_motion import is_any_in_reach
 from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, THICK, HouseModel
 
 EYE_HEIGHT_M = 1.45
@@ -64,41 +64,18 @@ def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np
     return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
 
-@compiled
-def _is_any_in_reach(
-    qpos: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    eye_x: float,
-    eye_y: float,
-    eye_z: float,
-    look_x: float,
-    look_y: float,
-    look_z: float,
-) -> bool:
-    """Whether the bounding ball of any object is near the gaze; if not, no ray needs to be cast.
-
-    qpos: positions and quaternions of the objects [objects, 7]. radii: of their bounding balls [objects].
-    """
-    for k in range(qpos.shape[0]):
-        dx, dy, dz, radius = qpos[k, 0] - eye_x, qpos[k, 1] - eye_y, qpos[k, 2] - eye_z, radii[k]
-        away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look_x + dy * look_y + dz * look_z
-        aside = math.sqrt(max(away * away - along * along, 0.0))
-        if away < REACH_M + radius and along > -radius and aside < radius + 2 * GRASP_AIM_RAD * away:
-            return True
-    return False
-
-
 class Hand:
     """One player's hand in a simulation. Objects are numbered as in `House.objects`."""
 
-    def __init__(self, player: int, compiled: HouseModel, data: mujoco.MjData) -> None:
+    def __init__(self, player: int, compiled: HouseModel, data: mujoco.MjData, must_open: NDArray[np.bool_]) -> None:
+        """must_open: [2], by player; changed here and by `FreeMotion`."""
         self.player = player
         self.compiled = compiled
         self.model = compiled.model
         self.data = data
         self.holds: int | None = None
         self.distance = 1.0  # meters from the eye to the carried object
-        self.must_open = False  # the hand must open before it can grasp again, after a throw, loss or hand-over
+        self._must_open = must_open
         self.released: int | None = None  # the last released object while it still overlaps the avatar
         objects = len(compiled.object_geoms)
         self._qpos = data.qpos[4:].reshape(objects, 7)
@@ -114,12 +91,19 @@ class Hand:
         self.radii = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
         self._radii = np.array(self.radii, np.float64)
 
-    def stays_empty(self, move: Sequence[float]) -> bool:
-        """Opens an empty hand that does not grasp in this frame; False if `act` has more to do."""
-        if self.holds is not None or self.released is not None or move[GRASP] >= 0.5:
-            return False
-        self.must_open = False
-        return True
+    @property
+    def must_open(self) -> bool:
+        """Whether the hand must open before it can grasp again, after a throw, loss or hand-over."""
+        return bool(self._must_open[self.player])
+
+    @must_open.setter
+    def must_open(self, must_open: bool) -> None:
+        self._must_open[self.player] = must_open
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it holds nothing and touches nothing that it released."""
+        return self.holds is None and self.released is None
 
     def act(
         self,
@@ -169,7 +153,7 @@ class Hand:
 
         The other hand must then open before it can grasp again.
         """
-        if not _is_any_in_reach(self._qpos, self._radii, *eye, *look):
+        if not is_any_in_reach(self._qpos, self._radii, eye, look, REACH_M, GRASP_AIM_RAD):
             return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])

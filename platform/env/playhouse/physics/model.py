@@ -27,6 +27,7 @@ THIN_M, SLIM_M = (
 HARD_IMPEDANCE = (0.95, 0.98)  # of a thin object's contacts; MuJoCo's default (0.9, 0.95) is as soft as a hand's pull
 AVATAR_RADIUS_M = 0.22
 AVATAR_HALF_HEIGHT_M = 0.72
+AVATAR_FLOOR_GAP_M = 0.02
 AVATAR_MASS_KG = 40.0
 AVATAR_GAIN = 500.0  # N s / m: reaches full speed within a few frames
 AVATAR_MAX_FORCE_N = 400.0
@@ -134,7 +135,9 @@ def _shape_geom(geom: mujoco.MjsGeom, thing: PlacedThing, part: BodyPart, *, pla
 
 def _add_avatar(spec: mujoco.MjSpec, player: int, start: tuple[float, float, float], *, solid: bool) -> None:
     """Adds a cylinder just above the floor with velocity actuators along x and y."""
-    body = spec.worldbody.add_body(name=f"avatar{player}", pos=(start[0], start[1], AVATAR_HALF_HEIGHT_M + 0.02))
+    body = spec.worldbody.add_body(
+        name=f"avatar{player}", pos=(start[0], start[1], AVATAR_HALF_HEIGHT_M + AVATAR_FLOOR_GAP_M)
+    )
     body.sleep = mujoco.mjtSleepPolicy.mjSLEEP_NEVER
     geom = body.add_geom(type=CYLINDER, size=(AVATAR_RADIUS_M, AVATAR_HALF_HEIGHT_M, 0), mass=AVATAR_MASS_KG)
     geom.contype = AVATARS[player] if solid else 0

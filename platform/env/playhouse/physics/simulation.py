@@ -16,14 +16,21 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.arrays import Float32Array
+from interplay.env.arrays import Float32Array, Float64Array
 from interplay.env.compiled import compiled
 from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
-from interplay.env.playhouse.physics.clearance import Clearance
 from interplay.env.playhouse.physics.contacts import ContactLog
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, Hand, gaze_direction, is_offered
+from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion
+from interplay.env.playhouse.physics.hand import (
+    EYE_HEIGHT_M,
+    GRASP_AIM_RAD,
+    REACH_M,
+    Hand,
+    gaze_direction,
+    is_offered,
+)
 from interplay.env.playhouse.physics.model import SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
 
 MIN_PITCH_RAD, MAX_PITCH_RAD = math.radians(-75.0), math.radians(60.0)
@@ -33,20 +40,32 @@ REST_SPEED_MPS = 0.05  # below it a thing is at rest; angular speed: below 4 tim
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 SLEEPS, WAKES = int(mujoco.mjtSleepPolicy.mjSLEEP_INIT), int(mujoco.mjtSleepPolicy.mjSLEEP_ALLOWED)
-NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 NOOP_MOVE = tuple(0.0 for _ in COMPONENTS)
 
 Move = Sequence[float]  # one player in one frame: a float per entry of `action_codec.COMPONENTS`
 
 
-@dataclass
+@dataclass(frozen=True)
 class Avatar:
     """Pose of a player. Meters and radians."""
 
-    x: float
-    y: float
-    yaw: float
-    pitch: float
+    pose: Float64Array  # [4]: x, y, yaw, pitch; changes with the simulation
+
+    @property
+    def x(self) -> float:
+        return float(self.pose[0])
+
+    @property
+    def y(self) -> float:
+        return float(self.pose[1])
+
+    @property
+    def yaw(self) -> float:
+        return float(self.pose[2])
+
+    @property
+    def pitch(self) -> float:
+        return float(self.pose[3])
 
     @property
     def eye(self) -> tuple[float, float, float]:
@@ -105,13 +124,22 @@ class Simulation:
         self.config = config
         self.compiled: HouseModel = build_model(house, setter_solid=config.setter_visible)
         self.model = self.compiled.model
-        self._option = self.model.opt
         self.data = mujoco.MjData(self.model)
         self.first = len(house.furniture)  # the index of the first loose object
-        self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
-        self.avatars = tuple(Avatar(x, y, yaw, START_PITCH_RAD) for x, y, yaw in house.starts)
+        must_open = np.zeros(2, np.bool_)
+        self.hands = tuple(Hand(player, self.compiled, self.data, must_open) for player in range(2))
+        self._poses = np.array([(*start, START_PITCH_RAD) for start in house.starts])
+        self.avatars = tuple(Avatar(pose) for pose in self._poses)
         self.contact_log = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
-        self._clearance = Clearance(self.compiled, self.data, house.starts, self.hands[0].radii)
+        self._starts = np.array(house.starts, np.float64)
+        self._free_motion = FreeMotion(
+            *(self.compiled, self.data, self._starts, self._poses, must_open, self.hands[0].radii),
+            eye_height=EYE_HEIGHT_M,
+            reach=REACH_M,
+            aim=GRASP_AIM_RAD,
+            pitches=(MIN_PITCH_RAD, MAX_PITCH_RAD),
+            speeds=(config.walk_speed, config.strafe_speed),
+        )
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._ctrl = self.data.ctrl
@@ -123,45 +151,53 @@ class Simulation:
 
     def frame(self, moves: Sequence[Move]) -> None:
         """Advances one frame with the moves of the setter and the solver."""
-        for player, avatar in enumerate(self.avatars):
-            self._move(player, avatar, moves[player])
-        if self._clearance.is_certain():
-            self._step_without_contacts()
-        elif self.contact_log is None:
-            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
-        else:
-            self._step_and_log(self.contact_log)
-        for avatar, start, (x, y) in zip(self.avatars, self.house.starts, self._avatar_qpos.tolist(), strict=True):
-            avatar.x, avatar.y = start[0] + x, start[1] + y
+        self.frames(np.array(moves, np.float64)[:, None])
 
-    def _move(self, player: int, avatar: Avatar, move: Move) -> None:
-        turned = move[YAW]
-        avatar.yaw = math.remainder(avatar.yaw + turned, math.tau)
-        avatar.pitch = min(max(avatar.pitch + move[PITCH], MIN_PITCH_RAD), MAX_PITCH_RAD)
+    def frames(self, moves: Float64Array) -> None:
+        """Advances by the moves [2, frames, 8] of the setter and the solver."""
+        frame, count = 0, moves.shape[1]
+        while frame < count:
+            reason = AT_GRASP
+            if self._hands_are_free():
+                frame, reason = self._free_motion.advance(moves, frame, False)
+            if reason == AT_GRASP:
+                for player in range(2):
+                    self._move(player, moves[player, frame].tolist())
+                reason = AT_CONTACT
+                if self._hands_are_free():
+                    frame, reason = self._free_motion.advance(moves, frame, True)
+            if reason == AT_CONTACT:
+                self._step()
+                frame += 1
+
+    def _hands_are_free(self) -> bool:
+        return self.hands[0].is_free and self.hands[1].is_free
+
+    def _move(self, player: int, move: Move) -> None:
+        """Applies a player's move; the physics of the frame come after it."""
+        avatar, holder = self.avatars[player], self.avatars[1 - player]
+        yaw = math.remainder(avatar.yaw + move[YAW], math.tau)
+        pitch = min(max(avatar.pitch + move[PITCH], MIN_PITCH_RAD), MAX_PITCH_RAD)
+        avatar.pose[2:] = yaw, pitch
         forward = self.config.walk_speed * move[FORWARD]
         right = self.config.strafe_speed * move[STRAFE]
-        cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
+        cos, sin = math.cos(yaw), math.sin(yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
-        self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
-        hand = self.hands[player]
-        if hand.stays_empty(move):
-            return
-        holder, other = self.avatars[1 - player], self.hands[1 - player]
+        self._ctrl[2 * player : 2 * player + 2] = vx, vy
+        hand, other = self.hands[player], self.hands[1 - player]
         offered = other.holds is not None and is_offered((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
-        look = gaze_direction(avatar.yaw, avatar.pitch)
         held_before = hand.holds
-        hand.act(avatar.eye, look, turned, (vx, vy), move, other, offered)
+        hand.act(avatar.eye, gaze_direction(yaw, pitch), move[YAW], (vx, vy), move, other, offered)
         if held_before is not None and hand.holds is None and self.contact_log is not None:
             self.contact_log.record_release(player, held_before, self.data.time)
 
-    def _step_without_contacts(self) -> None:
-        """Steps MuJoCo for one frame in which nothing can touch: the same numbers without the search for contacts."""
-        flags = self._option.disableflags
-        self._option.disableflags = flags | NO_CONTACTS
-        try:
+    def _step(self) -> None:
+        """Steps MuJoCo for one frame, whose moves have been applied."""
+        if self.contact_log is None:
             mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
-        finally:  # an interrupt must not leave later frames without contacts
-            self._option.disableflags = flags
+        else:
+            self._step_and_log(self.contact_log)
+        np.add(self._starts[:, :2], self._avatar_qpos, out=self._poses[:, :2])
 
     def _step_and_log(self, contact_log: ContactLog) -> None:
         """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
@@ -183,7 +219,7 @@ class Simulation:
         positions, quaternions = self._positions.copy(), self._quaternions.copy()
         resting = np.ones(len(positions), dtype=np.bool_)
         _copy_objects(positions, quaternions, resting, self.first, self._object_qpos, self._object_qvel)
-        avatars = np.array([(a.x, a.y, a.yaw, a.pitch) for a in self.avatars], dtype=np.float32)
+        avatars = self._poses.astype(np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
         contacts = None if self.contact_log is None else self.contact_log.events.astype(np.float32)
         time = float(np.float32(self.data.time))
@@ -200,9 +236,8 @@ class Simulation:
     def save(self) -> NDArray[np.float64]:
         """The whole dynamic state as one vector; also reloads this simulation from it."""
         mujoco.mj_getState(self.model, self.data, self._state, STATE)
-        avatars = [value for avatar in self.avatars for value in (avatar.x, avatar.y, avatar.yaw, avatar.pitch)]
         hands = np.concatenate([hand.save() for hand in self.hands])
-        saved = np.concatenate([self._state, self.data.tree_asleep.astype(np.float64), avatars, hands])
+        saved = np.concatenate([self._state, self.data.tree_asleep.astype(np.float64), self._poses.ravel(), hands])
         self.load(saved)
         return saved
 
@@ -214,8 +249,7 @@ class Simulation:
     def load(self, saved: NDArray[np.float64]) -> None:
         """Restores the simulation from a vector returned by `save`."""
         state, asleep, avatars, hands = np.split(saved, np.cumsum([self._state.size, self.model.ntree, 8]).tolist())
-        for avatar, values in zip(self.avatars, avatars.reshape(2, 4).tolist(), strict=True):
-            avatar.x, avatar.y, avatar.yaw, avatar.pitch = values
+        self._poses[...] = avatars.reshape(2, 4)
         for hand, numbers in zip(self.hands, np.split(hands, 2), strict=True):
             hand.load(numbers.tolist())
         state = np.ascontiguousarray(state)
@@ -233,8 +267,5 @@ class Simulation:
         mujoco.mj_resetData(self.model, self.data)
         self._object_qpos[:, :3] = moment.positions[self.first :]
         self._object_qpos[:, 3:] = moment.quaternions[self.first :]
-        for avatar, start, qpos, values in zip(
-            self.avatars, self.house.starts, self._avatar_qpos, moment.avatars.tolist(), strict=True
-        ):
-            avatar.x, avatar.y, avatar.yaw, avatar.pitch = values
-            qpos[:] = avatar.x - start[0], avatar.y - start[1]
+        self._poses[...] = moment.avatars
+        self._avatar_qpos[...] = self._poses[:, :2] - self._starts[:, :2]
