@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What only a GPU can show of the learner, in pieces that each end within eight minutes; torch and numpy suffice.
+# What only a GPU can show of the learner and of pictures, in pieces that each end within eight minutes. torch and numpy
+# suffice, for the piece render also triton, numba and mujoco-core.
 #
 #   benchmarks/gpu.sh              # names the pieces
 #   benchmarks/gpu.sh 71m          # runs one; results go to stdout and to gpu_PIECE.json or gpu_PIECE.txt
@@ -21,7 +22,11 @@ parts() {  # NAME ARGUMENTS
   mv "gpu_$1.txt.part" "gpu_$1.txt"
 }
 
-pieces() { sed -n 's/^  \([a-z0-9-]*\)) \(learner\|parts\) .*/\1/p' benchmarks/gpu.sh; }
+render() {  # NAME ARGUMENTS
+  timeout 480 "$python" benchmarks/gpu_render.py --json "gpu_$1.json" "${@:2}"
+}
+
+pieces() { sed -n 's/^  \([a-z0-9-]*\)) \(learner\|parts\|render\) .*/\1/p' benchmarks/gpu.sh; }
 
 case "${1:-}" in
   nano) learner nano --sizes nano --ways "fp32,bf16" ;;
@@ -39,6 +44,8 @@ case "${1:-}" in
   71m-loop) parts 71m-loop loop --size 71m --way "bf16 compiled channels_last" --accumulate 6 --updates 5 ;;
   nano-serve) parts nano-serve serve --size nano ;;
   71m-serve) parts 71m-serve serve --size 71m --updates 5 ;;
+  render) render render ;;
+  render-antialiased) render render-antialiased --antialias ;;
   all)
     for piece in $(pieces); do
       [ -e "gpu_$piece.json" ] || [ -e "gpu_$piece.txt" ] || bash benchmarks/gpu.sh "$piece" || echo "$piece: not finished" >&2

@@ -18,7 +18,7 @@ LAYERS = (
     {"core"},
     {"env"},
     {"episodes", "tracking"},
-    {"agent", "players", "video"},
+    {"agent", "gpu_render", "players", "video"},
     {"learner"},
     {"reward"},
     {"actors"},
@@ -93,6 +93,7 @@ HOMES = {
     "uvicorn": ("studio",),
     "websockets": ("studio",),
     "simplejpeg": ("studio",),
+    "triton": ("gpu_render",),
     "numba": ("env/compiled.py", "launch/doctor.py"),
 }
 

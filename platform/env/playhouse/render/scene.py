@@ -103,7 +103,7 @@ class Scene:
             np.array([WALL_PATTERNS[room.walls] for room in house.rooms], np.int32),
             pale_colors([room.wall_color for room in house.rooms]),
         )
-        self._openings, self._doors = _openings(house, count), _doors(house)
+        self._openings, self._doors = doorway_openings(house, count), _doors(house)
 
     def draw(
         self,
@@ -175,19 +175,19 @@ class Scene:
 
 def _rays(camera: Camera, height: int, width: int) -> Rays:
     slope = camera.slope(height)
-    us, vs = _slopes(slope, height, width)
+    us, vs = pixel_slopes(slope, height, width)
     return Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
 
 
 @functools.lru_cache(maxsize=32)
-def _slopes(slope: float, height: int, width: int) -> tuple[Float32Array, Float32Array]:
+def pixel_slopes(slope: float, height: int, width: int) -> tuple[Float32Array, Float32Array]:
     """Slopes of columns [W] and rows [H]: distance right and up per meter forward."""
     us = (np.arange(width) + 0.5 - width / 2) * slope
     vs = (height / 2 - 0.5 - np.arange(height)) * slope
     return us.astype(np.float32), vs.astype(np.float32)
 
 
-def _openings(house: House, count: int) -> tuple[Float32Array, NDArray[np.int32]]:
+def doorway_openings(house: House, count: int) -> tuple[Float32Array, NDArray[np.int32]]:
     """Doorways of each room in the frame of its unit box [O, 5], and each room's first and last row [count, 2]."""
     rows: list[tuple[float, float, float, float, float]] = []
     spans = np.zeros((count, 2), np.int32)

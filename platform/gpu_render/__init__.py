@@ -1,0 +1,1 @@
+"""Pictures of the Playhouse, drawn on a GPU from poses."""
