@@ -38,6 +38,7 @@ class SetterReplayConfig:
     # The end of an episode: when its time is up; with `done` already when its last task is done or answered. That task
     # then stays open, even if the recorded setter ended it.
     until: Literal["time", "done"] = "time"
+    hold_steps: int = 0  # with `done`: steps for which an instruction must stay done before its episode ends
     # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
     # pays more than answers that are right less than half of the time.
     silence_costs: bool = True
@@ -58,6 +59,8 @@ class SetterReplayConfig:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
         if self.until not in ("time", "done"):
             raise ValueError(f"until is one of time, done; got {self.until!r}")
+        if self.hold_steps < 0:
+            raise ValueError(f"hold_steps is at least 0, got {self.hold_steps}")
         if not 0 <= self.learned_setters <= 1:
             raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
 
@@ -233,6 +236,7 @@ class SetterReplayActor:
             progresses=self._config.progress,
             achieves=self._config.achieved,
             until_done=self._config.until == "done",
+            hold=self._config.hold_steps,
             silence_costs=self._config.silence_costs,
         )
         lane.tracker.advance(0, lane.world.facts)

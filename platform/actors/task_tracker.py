@@ -34,6 +34,7 @@ class _TrackerState:
     heard: bool = False  # the agent has seen a row with this task
     done: list[bool] = field(default_factory=list)  # success of each judged task
     over: bool = False  # the last task is done or answered; only with `until_done`
+    held: int = 0  # rows in succession at which the last task, an instruction, was done; only with `until_done`
     succeeded: bool = False  # the task was done at some row at which it was active; only with `achieves`
     achieved: int = 0  # number of tasks for which that holds
     passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
@@ -51,6 +52,7 @@ class TaskTracker:
         achieves: `achieved` will be read.
         until_done: `over` will be called. The last task then stays open after the row at which the recorded setter
             ended it.
+        hold: steps for which an instruction must stay done until it is over.
         silence_costs: a question that ends without an answer lowers the progress by 1, as a wrong answer does.
     """
 
@@ -62,6 +64,7 @@ class TaskTracker:
         progresses: bool,
         achieves: bool = False,
         until_done: bool = False,
+        hold: int = 0,
         silence_costs: bool = False,
     ) -> None:
         assert len(dialogue) == len(tasks)
@@ -69,7 +72,7 @@ class TaskTracker:
         self._tasks = tasks
         self._progresses = progresses
         self._achieves = achieves
-        self._until_done = until_done
+        self._until_done, self._hold = until_done, hold
         self._silence_costs = silence_costs
         self._state = _TrackerState()
 
@@ -113,7 +116,7 @@ class TaskTracker:
             )
 
         if self._keeps_open(self._state.number) and row > self._dialogue[self._state.number].step:
-            self._state.over = self._is_over(facts())
+            self._update_over(facts())
 
     @property
     def passed(self) -> TaskOutcome | None:
@@ -166,9 +169,13 @@ class TaskTracker:
     def _keeps_open(self, number: int) -> bool:
         return self._until_done and number + 1 == len(self._tasks)
 
-    def _is_over(self, facts: Any) -> bool:
-        question = self._tasks[self._state.number].answer is not None
-        return bool(self._state.said) if question else self._succeeds(facts)
+    def _update_over(self, facts: Any) -> None:
+        state = self._state
+        if self._tasks[state.number].answer is not None:
+            state.over = bool(state.said)
+            return
+        state.held = state.held + 1 if self._succeeds(facts) else 0
+        state.over = state.held > self._hold
 
     def _succeeds(self, facts: Any) -> bool:
         return bool(self._tasks[self._state.number].success(facts, self._state.said))

@@ -163,6 +163,21 @@ def test_until_done_the_last_task_stays_open_until_it_is_done_or_answered() -> N
     assert late.success(facts(8)) == 1.0
 
 
+def test_until_done_an_instruction_must_stay_done_for_the_steps_that_are_asked_for() -> None:
+    path = [0, 8, 4, 8, 8, 8, 8, 0]
+    assert over(tracker((FAR, 0, 3), until_done=True, hold=1), path) == [4, 5, 6]
+    assert over(tracker((FAR, 0, 3), until_done=True, hold=2), path) == [5, 6]
+    assert over(tracker((FAR, 0, 3), until_done=True, hold=4), path) == []
+    assert over(tracker((QUESTION, 1, 2), until_done=True, hold=3), path, {1: "early", 3: "wrong"}) == [4, 5, 6, 7]
+    saved = tracker((FAR, 0, 3), until_done=True, hold=2)
+    follow(saved, path[:4])
+    resumed = tracker((FAR, 0, 3), until_done=True, hold=2)
+    resumed.load_state(saved.state())
+    for row in (4, 5):
+        resumed.advance(row, lambda: facts(8))
+        assert resumed.over == (row == 5)
+
+
 def test_a_question_without_an_answer_costs_as_much_as_a_wrong_one() -> None:
     path = [0] * 5
 
