@@ -15,7 +15,6 @@ from interplay.episodes.stored_rows import StoredRows
 
 FORMAT_VERSION = 1
 DONE, FAILED = "done", "failed"  # verdicts on a request
-ENDINGS = ("time", "setter", "left", "interrupted", "void")  # why an episode with people ended
 META_ENTRY_BYTES = 1_000  # of an utterance or a task, estimated
 
 
@@ -91,7 +90,7 @@ class EpisodeMeta:
     endings: tuple[tuple[int, str], ...] = ()
     # Only of episodes with people:
     prompts: tuple[Prompt, ...] = ()
-    ended: str | None = None  # one of `ENDINGS`
+    ended: str | None = None  # why: time, setter, left or interrupted
     continues: Continued | None = None
     people: Mapping[str, str] = field(default_factory=dict)  # by seat, their pseudonyms
     reasons: tuple[tuple[int, str], ...] = ()  # (frame, why) of take-overs that their person explained

@@ -52,7 +52,7 @@ def import_corpus(run: Run) -> str:
     counts["episodes written"] = _write_episodes(run, reenactment, corpus.sessions[: config.episodes], left_out)
     rows = compare(config.name, counts, left_out)
     summary = run.root / "corpus" / f"{config.name}_counts.json"
-    write_json(summary, [{**row._asdict(), "differs": row.differs} for row in rows])
+    write_json(summary, {"counts": [{**row._asdict(), "differs": row.differs} for row in rows]})
     return f"{table(config.name, rows)}\n  Written to {summary}"
 
 

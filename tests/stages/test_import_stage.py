@@ -17,6 +17,7 @@ from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.import_stage import import_corpus
 from interplay.stages.run import Run, open_run
+from interplay.stages.stage_folder import read_json
 
 
 def imported(folder: Path, corpus: str, path: Path, *settings: str) -> Run:
@@ -37,7 +38,7 @@ def imported(folder: Path, corpus: str, path: Path, *settings: str) -> Run:
 
 def counts(run: Run, corpus: str) -> Mapping[str, int]:
     """The numbers of the summary that the import wrote."""
-    rows = json.loads((run.root / "corpus" / f"{corpus}_counts.json").read_text())
+    rows = read_json(run.root / "corpus" / f"{corpus}_counts.json")["counts"]
     return {row["what"]: row["here"] for row in rows}
 
 

@@ -50,6 +50,31 @@ def test_a_session_that_was_killed_before_it_began_is_noted_as_interrupted(tmp_p
     assert [(row["ended"] > 0, row["outcome"]) for row in rows] == [(True, "interrupted")] * 2
 
 
+@pytest.mark.parametrize(
+    "written",
+    [b"no json\n", b"[1]\n", b"{}\n", b'{"settings": 3}\n', b'{"settings": {"session": "s1"}}\n', b"\xff\xfe\n"],
+)
+def test_a_session_whose_journal_cannot_be_read_has_failed(
+    tmp_path: Path, written: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_studio(tmp_path) as studio:
+        row = ("s1", "live", 1, 0.0, json.dumps({"solver": "p-1"}))
+        studio.database.write("INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row)
+        journal = tmp_path / "studio" / "journals" / "s1.journal"
+        journal.parent.mkdir()
+        journal.write_bytes(written)
+        ends = []
+        for _ in range(2):
+            live = LiveHouse(studio)
+            live.start()
+            assert not live.sessions
+            ends += studio.database.rows("SELECT ended, outcome FROM sessions")
+    assert journal.read_bytes() == written
+    assert ends[0]["ended"] and ends[0]["outcome"] == "failed: s1.journal can't be read"
+    assert tuple(ends[1]) == tuple(ends[0]), "a later start changes nothing"
+    assert f"{journal} can't be continued" in caplog.text and "restore the file" in caplog.text
+
+
 def test_people_go_on_where_their_episode_cannot_be_listed(tmp_path: Path) -> None:
     def fail(*_: object) -> None:
         raise OSError("the disk is full")

@@ -46,13 +46,13 @@ class LiveHouse:
     def start(self) -> None:
         """Continues the sessions that an earlier process left."""
         for journal in sorted(self._journals.glob(f"*{SUFFIX}")):
-            if not is_begun(journal):  # killed before the first frame
-                journal.unlink()
-                continue
             try:
+                if not is_begun(journal):  # killed before the first frame
+                    journal.unlink()
+                    continue
                 settings = SessionSettings.from_json(read_journal(journal)[0]["settings"])
-            except (ValueError, IndexError, KeyError) as error:
-                logger.warning("%s can't be continued (%s); it is left there", journal, error)
+            except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
+                self._end_unreadable(journal, error)
                 continue
             self._host(settings, resume=True)
         self._end_lost()
@@ -61,9 +61,25 @@ class LiveHouse:
         """Notes the end of sessions that were killed before they had a journal: nothing was played in them."""
         for row in self.studio.database.rows("SELECT id FROM sessions WHERE ended IS NULL"):
             if not (self._journals / f"{row['id']}{SUFFIX}").exists():
-                self.studio.database.write(
-                    "UPDATE sessions SET ended = ?, outcome = 'interrupted' WHERE id = ?", time.time(), row["id"]
-                )
+                self._note_end(row["id"], "interrupted")
+
+    def _end_unreadable(self, journal: Path, error: Exception) -> None:
+        """Notes the end of a session whose journal can't be read. The file stays: a later start continues it if it has
+        been restored by then."""
+        logger.error(
+            "%s can't be continued (%s: %s), and its session has failed; restore the file and start the studio again, "
+            "or delete it",
+            journal,
+            type(error).__name__,
+            error,
+        )
+        self._note_end(journal.name.removesuffix(SUFFIX), f"failed: {journal.name} can't be read")
+
+    def _note_end(self, session: str, outcome: str) -> None:
+        """Closes the row of a session that is still open."""
+        self.studio.database.write(
+            "UPDATE sessions SET ended = ?, outcome = ? WHERE id = ? AND ended IS NULL", time.time(), outcome, session
+        )
 
     async def close(self) -> None:
         """Stops all processes; journals stay."""

@@ -16,7 +16,6 @@ from typing import Any
 
 HEAD = struct.Struct("<IB")
 JSON, PICTURE = 0, 1
-MAX_BYTES = 2**24
 INPUT = struct.Struct("<BBHIIIff")  # kind 1, 0, 0, held, seq, frame shown, degrees to the right and up
 INPUT_KIND, PICTURE_KIND = 1, 2
 SHOWN = struct.Struct("<BBHIIQ")  # kind 2, seat, flags, frame, seq applied, microseconds of the server; then a JPEG
