@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from interplay.agent.unroll import Unroll
 
+FEW_ROWS = 8  # with fewer, adding rows costs less than one call that accumulates them
+
 
 class TaskReturn(NamedTuple):
     """A finished task with the rewards from its beginning to that of the next one, or to the episode's end.
@@ -47,36 +49,48 @@ class EpisodeReturns:
     """Accumulates rewards per lane, across unrolls."""
 
     def __init__(self, lanes: int) -> None:
-        self._sums = np.zeros(lanes, np.float32)  # since the start of the episode
-        self._task_sums = np.zeros(lanes, np.float32)  # since the start of the task
+        self._sums = np.zeros((2, lanes), np.float32)  # since the start of the episode, and of the task
 
     def add(self, unroll: Unroll) -> FinishedEpisodes:
         """Add a scored unroll; returns the episodes that ended in rows 0 .. T - 1 of it."""
         returns, success, tasks = [], [], []
+        of_episode, of_task = self._sums
         finished = iter([*unroll.tasks, None])
         task = next(finished)
         last, truth, reward = (unroll.arrays[key] for key in ("last", "success", "reward"))
-        for t in range(unroll.steps):
+        earned = np.where(last[:-1], 0, reward)
+        ends = np.flatnonzero(last[:-1].any(axis=1)).tolist()
+        start = 0
+        for t in sorted({*ends, *(each.row for each in unroll.tasks if each.row < unroll.steps)}):
+            self._earn(earned[start:t])
+            start = t
             while task is not None and task.row == t:
-                total = float(self._task_sums[task.lane])
+                total = float(of_task[task.lane])
                 tasks.append(TaskReturn(task.kind, task.done, task.answered, total))
-                self._task_sums[task.lane] = 0
+                of_task[task.lane] = 0
                 task = next(finished)
             for lane in np.flatnonzero(last[t]):
-                returns.append(self._sums[lane])
+                returns.append(of_episode[lane])
                 success.append(truth[t, lane])
-                self._sums[lane] = self._task_sums[lane] = 0
-            earned = np.where(last[t], 0, reward[t])
-            self._sums += earned
-            self._task_sums += earned
+                self._sums[:, lane] = 0
+        self._earn(earned[start:])
         assert task is None, f"{task} does not lie in rows 0 to {unroll.steps - 1}, by row"
         return FinishedEpisodes(np.array(returns, np.float32), np.array(success, np.float32), tuple(tasks))
 
+    def _earn(self, rewards: NDArray[np.float32]) -> None:
+        """Adds rows of rewards [N, lanes] one after another, because the order of additions decides how they round."""
+        if len(rewards) < FEW_ROWS:
+            for row in rewards:
+                self._sums += row
+        else:
+            rows = np.empty((1 + len(rewards), *self._sums.shape), np.float32)
+            rows[0], rows[1:] = self._sums, rewards[:, None]
+            self._sums[:] = np.add.accumulate(rows)[-1]
+
     def state(self) -> Any:
         """The resumable state: [lanes, 2]."""
-        return torch.from_numpy(np.stack([self._sums, self._task_sums], axis=1))
+        return torch.from_numpy(self._sums.T.copy())
 
     def load_state(self, state: Any) -> None:
         """Restores a result of `state`, or the sums of episodes alone [lanes] that older versions saved."""
-        sums = state.numpy().copy()
-        self._sums, self._task_sums = (sums, sums.copy()) if sums.ndim == 1 else (sums[:, 0].copy(), sums[:, 1].copy())
+        self._sums[:] = state.numpy().T

@@ -74,6 +74,24 @@ def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
     assert len(tasks) > len(found)
 
 
+@pytest.mark.parametrize("end", [None, 3, 30, 49])
+def test_sums_round_as_those_of_rows_added_one_by_one(end: int | None) -> None:
+    rng = np.random.default_rng(0)
+    returns, sums = EpisodeReturns(LANES), np.zeros(LANES, np.float32)
+    for _ in range(3):
+        arrays = allocate_rollout(LAYOUT, 50, LANES)
+        arrays["reward"] = rng.normal(scale=[1, 1e-3, 1e3], size=(50, LANES)).astype(np.float32)
+        arrays["last"][:] = False
+        if end is not None:
+            arrays["last"][end, 1] = True
+        found, expected = returns.add(Unroll(arrays)).returns, list[np.float32]()
+        for last, reward in zip(arrays["last"], arrays["reward"], strict=False):
+            expected += sums[last].tolist()
+            sums = np.where(last, 0, sums + reward)
+        np.testing.assert_array_equal(found, np.array(expected, np.float32))
+    np.testing.assert_array_equal(returns.state().numpy(), np.stack([sums, sums], axis=1))
+
+
 def test_sums_of_older_versions_are_those_of_the_task() -> None:
     returns = EpisodeReturns(2)
     returns.load_state(torch.tensor([1.0, 2.0]))

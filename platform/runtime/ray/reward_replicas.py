@@ -6,6 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ class ScoreRequest:
     unroll: ObjectRef[Any]  # to the unroll's message
     lane_state: LaneState
     tries: int = 1
+    reply: Future[ScoredUnroll] | None = None  # of the reference, if it is watched: the result is then fetched already
 
 
 class Replicas:
@@ -96,7 +98,7 @@ class Replicas:
         try:
             if load_error is not None:
                 raise load_error
-            scored: ScoredUnroll = ray.get(request.reference, timeout=worker.result_limit)
+            scored = _fetch(request, worker.result_limit)
         except RayError as error:
             if (
                 self._external_clients
@@ -188,6 +190,13 @@ class Replicas:
         self._progress_at[request.replica] = time.monotonic()
 
 
+def _fetch(request: ScoreRequest, seconds: float) -> ScoredUnroll:
+    if request.reply is not None:
+        return request.reply.result(timeout=seconds)
+    scored: ScoredUnroll = ray.get(request.reference, timeout=seconds)
+    return scored
+
+
 @dataclass(eq=False)
 class OutstandingUnroll:
     """An unroll between its request and its copy into a batch."""
@@ -260,7 +269,7 @@ class ScoringPool:
 
     def _watch(self, unroll: OutstandingUnroll, request: ScoreRequest) -> None:
         unroll.request = request
-        self._completions.watch(request.reference, lambda: self._receive(unroll))
+        request.reply = self._completions.watch(request.reference, lambda: self._receive(unroll))
 
     def _receive(self, unroll: OutstandingUnroll) -> None:
         assert self._replicas is not None and unroll.request is not None
