@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import cfunc, njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,3 +27,8 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Inlines a small function into the compiled functions of its own file that call it."""
     return cast("F", njit(inline="always", **_OPTIONS)(function))
+
+
+def c_function(signature: str, function: Callable[..., Any]) -> Any:
+    """Compiles a function for C code; its `ctypes` is the pointer, valid while the result is kept."""
+    return cfunc(signature, cache=True)(function)

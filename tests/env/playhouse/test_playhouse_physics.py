@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -244,3 +245,11 @@ def test_what_sleeps_is_saved_where_it_lies_now() -> None:
     geom = simulation.compiled.object_geoms[0][0]
     assert simulation.data.geom_xpos[geom] == pytest.approx(simulation.data.qpos[4:7], abs=1e-9)
     assert math.dist(simulation.data.qpos[4:6], simulation.house.things[0].position[:2]) > 0.2
+
+
+def test_mujoco_reads_no_clock() -> None:
+    simulation = Simulation(make_house(PlayhouseConfig(), seed=0), PlayhouseConfig())
+    mujoco.mj_step(simulation.model, simulation.data)
+    timer = simulation.data.timer[mujoco.mjtTimer.mjTIMER_STEP]
+    assert timer.number > 0
+    assert timer.duration == 0.0
