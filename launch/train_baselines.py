@@ -15,7 +15,7 @@ from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import BASELINES, FOLDER, Baseline, baseline_config
 from interplay.stages.run import Run, open_run
-from interplay.stages.stage_folder import StageFolder, setting_differences
+from interplay.stages.stage_folder import StageFolder, setting_differences, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -71,15 +71,17 @@ def _made(stage: Path) -> dict[str, Any]:
 
 
 def _copy(base: Path, to: Path, baseline: Baseline) -> None:
-    """Copies a run for a baseline, without the stages that the baseline trains itself and those after them.
+    """Copies a run for a baseline, without the stages that the baseline trains itself and those after them, and
+    without later rounds.
 
-    Cloning continues from the clone, so it is copied too, unless the baseline starts from new weights. Nothing is done
-    if the folder exists.
+    Cloning continues from the clone, so it is copied too, as unfinished, unless the baseline starts from new weights.
+    Nothing is done if the folder exists.
     """
     if to.exists():
         return
     continues = baseline.stages[0] == "clone" and not baseline.from_new_weights
-    left_out = {FOLDER, *ORDER[ORDER.index(baseline.stages[0]) + continues :]}
+    rounds = {path.name for path in base.glob("round-*")}
+    left_out = {FOLDER, *rounds, *ORDER[ORDER.index(baseline.stages[0]) + continues :]}
     partial = to.with_name(f".{to.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(
@@ -88,6 +90,9 @@ def _copy(base: Path, to: Path, baseline: Baseline) -> None:
         ignore=lambda folder, names: [name for name in names if Path(folder) == base and name in left_out],
         copy_function=_link_episode,
     )
+    if continues:
+        clone = StageFolder(partial / "clone")
+        write_json(clone.path / "stage.json", {**clone.record(), "finished": False})
     partial.rename(to)
 
 

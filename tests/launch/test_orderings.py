@@ -8,12 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tiny_runs import interplay, refused, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.launch.compose import compose
+from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
 from interplay.stages.baselines import BASELINES
-from interplay.stages.stage_folder import setting_differences
+from interplay.stages.evaluate_stage import stages_of
+from interplay.stages.stage_folder import StageConflict, setting_differences
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
@@ -98,3 +100,16 @@ def test_an_agent_with_the_name_of_a_baseline_is_refused(
     shutil.copytree(cloned, tmp_path / "run")
     said = refused("evaluate", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys)
     assert "names ar like a baseline" in said and "another name" in said
+
+
+def test_a_copied_clone_counts_as_a_baseline_only_after_its_training(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    (root / "run" / "round-2").mkdir()
+    run = opened(tiny(root, "baselines=[bc_long]", "clone.learner.learning_rate=0.1"))
+    with pytest.raises(StageConflict, match="learning_rate"):
+        train_baselines(run)
+    copy = run.root / "baselines" / "bc_long"
+    assert (copy / "clone" / "checkpoints").exists() and not (copy / "round-2").exists()
+    assert "bc_long" not in stages_of(run)
+    train_baselines(opened(tiny(root, "baselines=[bc_long]")))
+    assert stages_of(run)["bc_long"] == "baselines/bc_long/clone"
