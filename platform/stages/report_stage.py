@@ -270,6 +270,7 @@ def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:
         steps=max(row.limit for row in every),
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         hold=max(row.hold for row in every),
+        baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],
     )
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from tiny_runs import copied, interplay, opened, refused, tiny
 
+from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
 from interplay.stages.baselines import BASELINES
 from interplay.stages.evaluate_stage import stages_of
-from interplay.stages.stage_folder import StageConflict, setting_differences
+from interplay.stages.report_stage import report
+from interplay.stages.stage_folder import StageConflict, setting_differences, write_json
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
@@ -113,3 +115,14 @@ def test_a_copied_clone_counts_as_a_baseline_only_after_its_training(cloned: Pat
     assert "bc_long" not in stages_of(run)
     train_baselines(opened(tiny(root, "baselines=[bc_long]")))
     assert stages_of(run)["bc_long"] == "baselines/bc_long/clone"
+
+
+def test_continuations_are_compared_with_the_clone_trained_as_long(tmp_path: Path) -> None:
+    run = opened(tiny(tmp_path))
+    (run.root / "continue").mkdir(parents=True)
+    for agent, step in (("bc", 3), ("bc_long", None), ("bc_rl", 3)):
+        result = ContinuationResult("one", 0, "go", "go to the ball", step, (), steps=8, limit=8, hold=0)
+        write_json(run.root / "continue" / f"{agent}.json", {"results": [asdict(result)]})
+    report(run)
+    found = json.loads((run.root / "summary.json").read_text())["results"]["scenario_differences"]
+    assert found["go"]["value"] == 1.0, "of BC+RL and the longer clone, not the clone"
