@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from interplay.learner.objective import LossWeights
-from interplay.stages.config import BaselineName, Config, ReinforceConfig
+from interplay.stages.config import LEARNED_REWARDS, BaselineName, Config, ReinforceConfig
 from interplay.stages.run import Run
 
 FOLDER = "baselines"
@@ -34,8 +34,10 @@ def _reinforced(**changes: Any) -> Callable[[Config], Config]:
 
 
 def _cloned_as_long(config: Config) -> Config:
-    """As many updates of cloning as cloning, the reward model and reinforcement have together."""
-    total = config.clone.training.updates + config.reward.training.updates + _updates(config.reinforce)
+    """As many updates of cloning as cloning, the reward model, if there is one, and reinforcement have together."""
+    total = config.clone.training.updates + _updates(config.reinforce)
+    if config.reinforce.reward in LEARNED_REWARDS:
+        total += config.reward.training.updates
     return replace(config, clone=replace(config.clone, training=replace(config.clone.training, updates=total)))
 
 

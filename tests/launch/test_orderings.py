@@ -45,6 +45,13 @@ def test_a_baseline_differs_from_the_run_in_what_it_compares(name: str) -> None:
     assert {each.partition(":")[0].partition(" ")[0] for each in changed} == CHANGED[name]
 
 
+@pytest.mark.parametrize(("reward", "updates"), [("ibt", 100 + 20 + 3 * 2), ("world", 100 + 3 * 2)])
+def test_the_longer_clone_gets_the_updates_of_the_stages_that_run(reward: str, updates: int) -> None:
+    counts = ("clone.training.updates=100", "reward.training.updates=20", "reinforce.training.updates=3")
+    config = compose([*counts, "reinforce.updates_per_batch=2", f"reinforce.reward={reward}"])
+    assert BASELINES["bc_long"].change(config).clone.training.updates == updates
+
+
 @pytest.mark.slow
 def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
