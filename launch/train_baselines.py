@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import BASELINES, FOLDER, Baseline, baseline_config
+from interplay.stages.clone_stage import SETTER_STAGE
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import StageFolder, setting_differences, write_json
 
@@ -71,8 +71,8 @@ def _made(stage: Path) -> dict[str, Any]:
 
 
 def _copy(base: Path, to: Path, baseline: Baseline) -> None:
-    """Copies a run for a baseline, without the stages that the baseline trains itself and those after them, and
-    without later rounds.
+    """Copies the stages of a run that a baseline needs and does not train itself, and links the run's store, so that
+    what is deleted from it is deleted for all.
 
     Cloning continues from the clone, so it is copied too, as unfinished, unless the baseline starts from new weights.
     Nothing is done if the folder exists.
@@ -80,25 +80,14 @@ def _copy(base: Path, to: Path, baseline: Baseline) -> None:
     if to.exists():
         return
     continues = baseline.stages[0] == "clone" and not baseline.from_new_weights
-    rounds = {path.name for path in base.glob("round-*")}
-    left_out = {FOLDER, *rounds, *ORDER[ORDER.index(baseline.stages[0]) + continues :]}
     partial = to.with_name(f".{to.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(
-        base,
-        partial,
-        ignore=lambda folder, names: [name for name in names if Path(folder) == base and name in left_out],
-        copy_function=_link_episode,
-    )
+    partial.mkdir(parents=True)
+    for stage in (SETTER_STAGE, *ORDER[: ORDER.index(baseline.stages[0]) + continues]):
+        if (base / stage).exists():
+            shutil.copytree(base / stage, partial / stage)
+    (partial / "store").symlink_to(Path("..", "..", "store"), target_is_directory=True)
     if continues:
         clone = StageFolder(partial / "clone")
         write_json(clone.path / "stage.json", {**clone.record(), "finished": False})
     partial.rename(to)
-
-
-def _link_episode(source: str, to: str) -> None:
-    """Copies a file; an episode, which is never written to again, becomes a link to the same file."""
-    if Path(source).suffix == ".npz":
-        os.link(source, to)
-    else:
-        shutil.copy2(source, to)

@@ -1,6 +1,7 @@
 """Baselines: agents that BC+RL is compared with, trained from copies of its run.
 
-    runs/<name>/baselines/<baseline>/    a run of its own: a copy of the stages that it shares, and those that it trains
+    runs/<name>/baselines/<baseline>/    a run of its own: a link to the run's store, a copy of the stages that it
+                                         shares, and those that it trains
 
 `evaluate` plays the probes with every baseline that has finished training.
 """

@@ -68,7 +68,7 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     long, large, cloning = (base / "baselines" / name for name in ("bc_long", "bc_large", "cloning_only"))
     (episode, *_) = (base / "store" / "episodes").glob("*/*.npz")
     copied = cloning / episode.relative_to(base)
-    assert copied.samefile(episode), "an episode is linked, not copied"
+    assert copied.samefile(episode), "the store is linked, so that what is forgotten there is forgotten here"
     for longer in (long, large):
         assert json.loads((longer / "clone" / "stage.json").read_text())["updates"] == 4 + 2 + 2 * 4
         assert not (longer / "reward").exists()
