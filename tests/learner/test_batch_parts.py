@@ -68,7 +68,8 @@ def test_css_alone_pairs_the_lanes_of_the_whole_batch(config: AgentConfig) -> No
         found.append((loss, gradient(agent)))
     for loss, other in found[1:]:
         assert loss == pytest.approx(found[0][0], rel=1e-6)
-        assert (other - found[0][1]).norm() < 1e-6 * found[0][1].norm()
+        # Float32 rounds this small gradient alone by up to 1.3e-6, depending on the processor's kernels.
+        assert (other - found[0][1]).norm() < 3e-6 * found[0][1].norm()
 
 
 def test_only_one_part_is_in_the_network_at_a_time() -> None:
