@@ -60,7 +60,7 @@ RECORDED_STAGES = (
 COUNT_FIELDS = ("scenarios", "episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
 AGENT_LABELS = {
     "bc": "BC",
-    "bc_long": "BC, as long",  # trained for as many updates as BC+RL; every comparison is with it, where it exists
+    "bc_long": "longer BC",  # trained for as many updates as BC+RL; every comparison is with it, where it exists
     evaluate_stage.BEFORE_RL: "before RL",
     "bc_rl": "BC+RL",
     "expert": "scripted solver",

@@ -108,7 +108,7 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     assert list(found["seconds"]) == [stage.name for stage in stages_of_round(1)]
     page = (demo / "run" / "report.html").read_text()
     assert "<svg" in page
-    assert "BC, as long" in page
+    assert "longer BC" in page
     assert "http://" not in page.replace("http://www.w3.org", "")  # it needs no network
 
 
