@@ -206,6 +206,7 @@ class CorpusConfig:
 BaselineName = Literal[
     "bc_long", "bc_large", "cloning_only", "from_reward_model", "true_progress", "success", "shuffled_marks", "ar"
 ]
+OF_THE_REWARD_MODEL = ("from_reward_model", "shuffled_marks", "ar")
 
 
 @dataclass(frozen=True)
@@ -292,6 +293,12 @@ class Config:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.reinforce.reward == "success" and not self.reinforce.actor.achieved:
             problems.append("reinforce.reward=success pays for achieved tasks: add reinforce.actor.achieved=true")
+        without_marks = self.reinforce.reward not in LEARNED_REWARDS
+        if without_marks and (taught := [name for name in self.baselines if name in OF_THE_REWARD_MODEL]):
+            problems.append(
+                f"baselines={list(taught)} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
+                "none: leave them out, or use the model with reinforce.reward=ibt"
+            )
         if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
             problems.append(
                 f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="

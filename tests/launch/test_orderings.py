@@ -40,7 +40,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_differs_from_the_run_in_what_it_compares(name: str) -> None:
-    config = compose(["experiment=orderings"])
+    config = compose(["experiment=orderings", "baselines=[]"])
     changed = setting_differences(asdict(config), asdict(BASELINES[name].change(config)))
     assert {each.partition(":")[0].partition(" ")[0] for each in changed} == CHANGED[name]
 
@@ -101,6 +101,15 @@ def test_a_baseline_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytes
     said = refused("orderings", tiny(tmp_path, "baselines=[bc_longer]"), capsys, 2)
     assert "'bc_longer'" in said and "'bc_long'" in said
     assert not list(tmp_path.glob("run*/store"))
+
+
+def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paid = ("reinforce.reward=success", "reinforce.actor.achieved=true")
+    said = refused("demo", tiny(tmp_path, "baselines=[bc_long,ar]", *paid), capsys, 2)
+    assert "baselines=['ar'] are of a reward model" in said and "reinforce.reward=ibt" in said
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_agent_with_the_name_of_a_baseline_is_refused(
