@@ -51,15 +51,18 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
 
 
 def test_utilities_and_memories_are_computed_in_the_precision_asked_for() -> None:
-    model, episodes = tiny_agent(LineWorld(), utility=True), [episode(40, 1), episode(30, 2)]
-    for compute in (
-        lambda on: np.concatenate(utilities(model, episodes, on=on)),
-        lambda on: memory(model, episodes[0], on=on),
-    ):
-        exact, rounded = compute(None), compute(InferenceDevice(precision="bf16"))
+    model, arrays = tiny_agent(LineWorld(), utility=True), episode(40, 1)
+    bf16 = InferenceDevice(precision="bf16")
+    for compute in (lambda on: utilities(model, [arrays], on=on)[0], lambda on: memory(model, arrays, on=on)):
+        exact, rounded = compute(None), compute(bf16)
         np.testing.assert_array_equal(compute(InferenceDevice()), exact)
         assert rounded.dtype == np.float32 and not np.array_equal(rounded, exact)
-        assert np.sqrt(np.mean((rounded - exact) ** 2)) < 0.05 * exact.std()
+    observations = {key: torch.from_numpy(arrays[key]) for key in LAYOUT.observations(0, 0)}
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        output, _ = model(observations, model.initial_state(1))
+    assert output.utility is not None
+    np.testing.assert_array_equal(utilities(model, [arrays], on=bf16)[0], output.utility[:, 0].float().numpy())
+    assert np.abs(rounded - exact).max() < 0.05 * exact.std()  # of the memory
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5, 16])
