@@ -25,9 +25,11 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     `opened` opens the run of a configuration.
 
     Raises:
-        ValueError: `evaluate.agents` names an agent like a baseline.
+        ValueError: `evaluate.agents` names an agent `bc_marks`.
         Interrupted: a signal asked to stop; everything is saved, and the page is written by the command that ends it.
     """
+    if BC_MARKS in config.evaluate.agents:
+        raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
     results = []
     config = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
     for seed in config.orderings.seeds:

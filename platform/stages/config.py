@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
@@ -293,6 +293,10 @@ class Config:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.reinforce.reward == "success" and not self.reinforce.actor.achieved:
             problems.append("reinforce.reward=success pays for achieved tasks: add reinforce.actor.achieved=true")
+        if taken := sorted(set(get_args(BaselineName)) & set(self.evaluate.agents)):
+            problems.append(
+                f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent"
+            )
         without_marks = self.reinforce.reward not in LEARNED_REWARDS
         if without_marks and (taught := [name for name in self.baselines if name in OF_THE_REWARD_MODEL]):
             problems.append(

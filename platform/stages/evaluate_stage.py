@@ -22,7 +22,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import BASELINES, trained_baselines
+from interplay.stages.baselines import trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     has_chance,
@@ -119,12 +119,7 @@ def stages_of(run: Run) -> dict[str, str]:
     baselines, and of those that `evaluate.agents` names.
 
     If reinforcement did not start from the clone, the agent that it started from plays too, as its baseline.
-
-    Raises:
-        ValueError: `evaluate.agents` gives an agent the name of a baseline.
     """
-    if taken := sorted(set(BASELINES) & set(run.config.evaluate.agents)):
-        raise ValueError(f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent")
     found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
     start = run.config.reinforce.start
     if "bc_rl" in found and start != AGENTS["bc"]:

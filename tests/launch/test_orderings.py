@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -112,12 +111,12 @@ def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
     assert not (tmp_path / "run").exists()
 
 
-def test_an_agent_with_the_name_of_a_baseline_is_refused(
-    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(cloned, tmp_path / "run")
-    said = refused("evaluate", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys)
+def test_an_agent_with_the_name_of_a_baseline_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("orderings", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys, 2)
     assert "names ar like a baseline" in said and "another name" in said
+    said = refused("orderings", tiny(tmp_path, "evaluate.agents={bc_marks: clone}"), capsys)
+    assert "names bc_marks" in said and "another name" in said
+    assert not list(tmp_path.glob("run*"))
 
 
 def test_a_copied_clone_counts_as_a_baseline_only_after_its_training(cloned: Path, tmp_path: Path) -> None:
