@@ -1,13 +1,15 @@
 """How much policy lag costs V-trace with long action chunks, by the ratios of its policy gradients.
 
-    python benchmarks/policy_lag.py                           # 3 ratios x lags 0, 1, 4 x 3 seeds
+    python benchmarks/policy_lag.py                           # 4 ratios x lags 0, 1, 4 x 3 seeds
+    python benchmarks/policy_lag.py --actions 1               # one action a step, held for 8 frames
     python benchmarks/policy_lag.py --seeds 5 --json lag.json # also write the numbers as JSON (- for stdout)
 
 A network steers a point in the plane to a target with the Playhouse's action space: 8 actions a step of 8 components
-each, so 64 factors in a ratio. Forward and strafe move the point, the other six components do nothing. The reward is
-the decrease of the distance; an episode has 10 steps. The weights that act are `lag` updates old. The score is the
-return per episode, over all updates and over the last tenth; at best it is the mean initial distance, 1. For every
-ratio and lag the best of the learning rates is shown, so that no setting is favored by its rate.
+each, so 64 factors in a ratio; `--actions 1` holds one action for the 8 frames. Forward and strafe move the point, the
+other six components do nothing. The reward is the decrease of the distance; an episode has 10 steps. The weights that
+act are `lag` updates old. The score is the return per episode, over all updates and over the last tenth; at best it is
+the mean initial distance, 1. For every ratio and lag the best of the learning rates is shown, so that no setting is
+favored by its rate.
 """
 
 from __future__ import annotations
@@ -39,12 +41,12 @@ from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 from interplay.learner.objective import LossWeights, ObjectiveConfig, Ratio
 
-ACTIONS, EPISODE_STEPS, SPEED = 8, 10, 0.04
+FRAMES, EPISODE_STEPS, SPEED = 8, 10, 0.04
 SPEC = WorldSpec(
     name="plane",
     version=1,
     roles=("solver",),
-    frames_per_step=ACTIONS,
+    frames_per_step=FRAMES,
     frames_per_second=30.0,
     image=None,
     vector=4,
@@ -52,9 +54,7 @@ SPEC = WorldSpec(
     utterances=False,
     poses=0,
 )
-SIZE = replace(
-    SIZES["nano"], actions_per_step=ACTIONS, width=32, lstm=64, policy_hidden=64, value_hidden=64, attention="none"
-)
+SIZE = replace(SIZES["nano"], width=32, lstm=64, policy_hidden=64, value_hidden=64, attention="none")
 METRICS = ("rho", "effective_share", "ratio", "log_ratio")
 
 
@@ -73,7 +73,8 @@ class Plane:
         """Moves by int8 [B, A, K]; returns the rewards [B]. Lanes at the end of an episode begin the next."""
         ended = self.row == EPISODE_STEPS
         before = np.linalg.norm(self.target - self.at, axis=1)
-        self.at = self.at + SPEED * (movement[:, :, :2].astype(float) - 1.0).sum(1)
+        held = FRAMES // movement.shape[1]
+        self.at = self.at + SPEED * held * (movement[:, :, :2].astype(float) - 1.0).sum(1)
         reward = before - np.linalg.norm(self.target - self.at, axis=1)
         count = int(ended.sum())
         self.at[ended], self.target[ended] = self._drawn(count), self._drawn(count)
@@ -92,6 +93,7 @@ def main() -> None:
     parser.add_argument("--rates", nargs="+", type=float, default=[3e-4, 1e-3, 3e-3], help="learning rates")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--updates", type=int, default=300)
+    parser.add_argument("--actions", type=int, choices=(1, 2, 4, 8), default=8, help="of a step, each held alike")
     parser.add_argument("--lanes", type=int, default=32)
     parser.add_argument("--steps", type=int, default=10, help="T of an unroll")
     add_json_option(parser)
@@ -124,9 +126,10 @@ def row(best: dict[str, Any]) -> str:
 
 def train(ratio: Ratio, lag: int, rate: float, seed: int, given: argparse.Namespace) -> dict[str, float]:
     """One run; returns the return per episode, over all updates and over the last tenth, and the metrics' means."""
-    layout = Layout(SPEC, SIZE.utterance_length, ACTIONS)
+    size = replace(SIZE, actions_per_step=given.actions)
+    layout = Layout(SPEC, size.utterance_length, size.actions_per_step)
     torch.manual_seed(seed)
-    agent, acting = (Agent(SIZE, layout, vocabulary_size=8) for _ in range(2))
+    agent, acting = (Agent(size, layout, vocabulary_size=8) for _ in range(2))
     weights = LossWeights(**{**dict.fromkeys(vars(LossWeights()), 0.0), "movement_policy": 1.0, "value": 0.5})
     config = LearnerConfig(
         objective=ObjectiveConfig(weights=weights, discount=0.9, ratio=ratio),

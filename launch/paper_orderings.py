@@ -1,7 +1,8 @@
 """`interplay orderings`: BC+RL and its baselines for several seeds, and a page that compares them with the paper.
 
 The run of each seed goes through all stages and trains its baselines, and all of its agents play the same probes. Every
-stage resumes, so the same command continues whatever stopped it.
+stage resumes, so the same command continues whatever stopped it. Seeds may be run on several machines: `orderings.add`
+joins their results.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from interplay.evaluation.results_page import write_results_page
+from interplay.evaluation.results_page import joined_seeds, read_seeds, write_results_page
 from interplay.launch.complete_round import complete_round
 from interplay.stages.config import Config
 from interplay.stages.orderings_results import seed_results
@@ -25,15 +26,15 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     `opened` opens the run of a configuration.
 
     Raises:
-        ValueError: `evaluate.agents` names an agent `bc_marks`.
+        ValueError: `evaluate.agents` names an agent `bc_marks`, or a file of `orderings.add` can't be added.
         Interrupted: a signal asked to stop; everything is saved, and the page is written by the command that ends it.
     """
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
-    results = []
+    results, others = [], {Path(name): read_seeds(Path(name)) for name in config.orderings.add}
     config = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
     for seed in config.orderings.seeds:
         run = opened(replace(config, run=replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)))
         complete_round(run)
         results.append(seed_results(run))
-    return write_results_page(config.run.root, results)
+    return write_results_page(config.run.root, joined_seeds(results, others))

@@ -12,7 +12,7 @@ from typing import Any
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.baselines import BASELINES, FOLDER, Baseline, baseline_config
+from interplay.stages.baselines import FOLDER, Baseline, baseline_config, baseline_of
 from interplay.stages.clone_stage import SETTER_STAGE
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import StageFolder, setting_differences, write_json
@@ -31,13 +31,14 @@ def train_baselines(run: Run) -> None:
     """
     if run.round > 1:
         raise ValueError(f"baselines belong to the first round: leave out run.round={run.round}")
-    folders = {name: run.root / FOLDER / name for name in run.config.baselines}
-    _refuse_outdated(run.root, {folder: BASELINES[name].stages[0] for name, folder in folders.items()})
+    baselines = {name: baseline_of(run.config, name) for name in run.config.baselines}
+    folders = {name: run.root / FOLDER / name for name in baselines}
+    _refuse_outdated(run.root, {folder: baselines[name].stages[0] for name, folder in folders.items()})
     with StopRequest() as stop:
-        for name, folder in folders.items():
-            _copy(run.root, folder, BASELINES[name])
+        for name, baseline in baselines.items():
+            _copy(run.root, folders[name], baseline)
             own = replace(open_run(baseline_config(run.config, name)), context=run.context)
-            for stage in BASELINES[name].stages:
+            for stage in baseline.stages:
                 logger.info("%s: %s", name, stage)
                 STAGES[stage].run(own)
                 if stop.requested:

@@ -293,16 +293,18 @@ class EpisodeStore:
         where: EpisodeFilter | None = None,
         mix: Mapping[str, float] | None = None,
         raters: Collection[str] = (),
+        keep: Callable[[CatalogEntry], bool] | None = None,
     ) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
-        With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs.
+        With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs. With
+        `keep`, only the episodes for which it is true.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
-        entries = self._catalog.entries(chosen)
+        entries = [entry for entry in self._catalog.entries(chosen) if keep is None or keep(entry)]
         ids = [entry.id for entry in entries]
         marks, watched = self._catalog.marks(ids), self._catalog.raters(ids)
         if raters:

@@ -129,6 +129,44 @@ def write_results_page(folder: Path, seeds: Sequence[SeedResults]) -> Path:
     return folder / PAGE
 
 
+def read_seeds(path: Path) -> list[SeedResults]:
+    """The seeds of a `results.json` that `write_results_page` has written.
+
+    Raises:
+        ValueError: the file does not exist, or is of another kind.
+    """
+    try:
+        rows = json.loads(path.read_text())
+        return [SeedResults(**row) for row in rows]
+    except (OSError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(
+            f"{path} is no results.json of interplay orderings ({error}); name files that this command wrote, as "
+            "orderings.add=[elsewhere/runs/orderings/results.json]"
+        ) from error
+
+
+def joined_seeds(own: Sequence[SeedResults], others: Mapping[Path, Sequence[SeedResults]]) -> list[SeedResults]:
+    """The seeds of this command and those of other files, by their number.
+
+    Raises:
+        ValueError: a seed is there twice, or was trained with another budget.
+    """
+    seeds = {seed.seed: seed for seed in own}
+    for path, added in others.items():
+        for seed in added:
+            if seed.seed in seeds:
+                raise ValueError(
+                    f"{path} has seed {seed.seed}, which is there already; leave it out of orderings.seeds"
+                )
+            if own and seed.budget != own[0].budget:
+                raise ValueError(
+                    f"{path} has other budgets than this command ({_budget(seed)}; here {_budget(own[0])}), so its "
+                    "seeds can't be joined; give the settings that it was made with"
+                )
+            seeds[seed.seed] = seed
+    return [seeds[number] for number in sorted(seeds)]
+
+
 def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure]) -> str:
     """The page as Markdown; `figures` by their names, as files in its folder."""
     numbers = ", ".join(str(seed.seed) for seed in seeds)
@@ -145,6 +183,8 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
         _shares(seeds, lambda seed: seed.success, chance=True),
         "## Listening: success under own words minus success under other words\n",
         _shares(seeds, lambda seed: seed.listening, chance=False),
+        "## Reward models on held-out episodes\n",
+        _reward_models(seeds),
         "## Figures\n",
         *(f"![Figure: {name}]({_file(name)})\n\n{figure.caption}\n" for name, figure in figures.items()),
     ]
@@ -182,6 +222,26 @@ def _shares(
         found = [chosen(seed)[agent] for seed in seeds if agent in chosen(seed)]
         rows.append((agent, *(_text([shares[k] for shares in found if k in shares]) for k in kinds)))
     return _table(("agent", *kinds), rows)
+
+
+REWARD_MEASURES = {
+    "heldout_pair_accuracy": "pairs ordered as marked",
+    "heldout_mark_auc": "AUC of predicted marks",
+    "heldout_utility_listening": "return lost to another instruction",
+}
+
+
+def _reward_models(seeds: Sequence[SeedResults]) -> str:
+    """A table of the agents that were reinforced on a reward model, and what was measured of it last."""
+    found = {
+        agent: {
+            name: [seed.reward_models[agent][name] for seed in seeds if name in seed.reward_models.get(agent, {})]
+            for name in REWARD_MEASURES
+        }
+        for agent in dict.fromkeys(agent for seed in seeds for agent in seed.reward_models)
+    }
+    rows = [(agent, *(_text(values) for values in measured.values())) for agent, measured in found.items()]
+    return _table(("reward model of", *REWARD_MEASURES.values()), rows)
 
 
 def _text(values: Sequence[float], shown: str = "{:.2f}") -> str:

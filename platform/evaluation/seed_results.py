@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class SeedResults:
     heldout_returns: Sequence[tuple[int, float]]  # (update, mean modeled return) through reinforcement
     answers: Mapping[str, float]  # mean reward: correct, plausible wrong, incoherent
     budget: Mapping[str, int]  # what was recorded and trained
+    # By the agent that was reinforced on it, what was last measured of a reward model on held-out episodes.
+    reward_models: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:

@@ -23,7 +23,7 @@ from interplay.learner.batch import UnrollTensors
 from interplay.learner.ibt import ibt_loss
 from interplay.learner.mark_loss import mark_loss
 
-Ratio = Literal["joint", "head", "action"]
+Ratio = Literal["joint", "head", "action", "none"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ObjectiveConfig:
     rho_clip: float = 1.0
     c_clip: float = 1.0
     # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
-    # or of the movement each single action's ("action"). See `interplay.learner.rollout_terms`.
+    # of the movement each single action's ("action"), or none, for comparisons. See `interplay.learner.rollout_terms`.
     ratio: Ratio = "head"
     # The loss of the demonstrated words is averaged over utterances or over all steps, as in the likelihood of a step.
     # Design choice: "utterance"; people speak in one step of many, so words would be learned that many times slower.

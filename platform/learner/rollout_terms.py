@@ -7,6 +7,7 @@ the policy gradients are a choice, `ObjectiveConfig.ratio`, because the paper is
 - "head": each head uses its own.
 - "action": each of the A actions of a movement uses its own, the language its own; the value targets use the geometric
   mean over the A actions instead of their product. The product of many ratios is near 0 after a few updates of lag.
+- "none": all ratios are 1, in the value targets too: what an update would be without V-trace's correction.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _trace(
     """The value targets and advantages."""
     log_ratio = torch.zeros_like(arrays["reward"])
     truncated = arrays["truncated"] if config.time_limits == "bootstrap" else None
-    for head in heads.values():
+    for head in heads.values() if config.ratio != "none" else ():
         log_ratio = log_ratio + (head.log_ratio.mean(-1) if config.ratio == "action" else head.log_ratio.sum(-1))
     return vtrace(
         log_ratio=log_ratio,
@@ -134,6 +135,8 @@ def _parts(name: str, heads: Mapping[str, HeadActions], ratio: Ratio) -> HeadAct
     if ratio == "action":
         return own
     log_ratio = own.log_ratio.sum(-1, keepdim=True)
+    if ratio == "none":
+        log_ratio = torch.zeros_like(log_ratio)
     if ratio == "joint":
         log_ratio = torch.stack([head.log_ratio.sum(-1) for head in heads.values()]).sum(0)[:, :, None]
     return HeadActions(own.log_prob.sum(-1, keepdim=True), log_ratio)

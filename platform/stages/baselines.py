@@ -15,6 +15,7 @@ from typing import Any, get_args
 from interplay.learner.objective import LossWeights
 from interplay.stages.config import LEARNED_REWARDS, BaselineName, Config, ReinforceConfig
 from interplay.stages.run import Run
+from interplay.stages.variants import variant_config, variant_stages
 
 FOLDER = "baselines"
 WIDTHS = ("width", "lstm", "policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")
@@ -93,14 +94,23 @@ BASELINES: Mapping[BaselineName, Baseline] = {
 assert set(BASELINES) == set(get_args(BaselineName))
 
 
-def baseline_config(config: Config, name: BaselineName) -> Config:
+def baseline_of(config: Config, name: str) -> Baseline:
+    """The baseline, or variant of `config`, of this name."""
+    changes = config.variants.get(name)
+    if changes is None:
+        return next(each for known, each in BASELINES.items() if known == name)
+    return Baseline(variant_stages(changes), lambda whole: variant_config(whole, name))
+
+
+def baseline_config(config: Config, name: str) -> Config:
     """The settings of a baseline of the run that `config` describes. Its folder is inside the folder of that run."""
-    place = replace(config.run, dir=str(config.run.root / FOLDER), name=name)
-    return BASELINES[name].change(replace(config, run=place, baselines=()))
+    changed = baseline_of(config, name).change(replace(config, baselines=()))
+    return replace(changed, run=replace(config.run, dir=str(config.run.root / FOLDER), name=name), variants={})
 
 
 def trained_baselines(run: Run) -> dict[str, str]:
     """The stage that trained the agent of every finished baseline of a run, by the baseline's name; a later round has
     none."""
-    stages = {name: f"{FOLDER}/{name}/{each.stages[-1]}" for name, each in BASELINES.items()} if run.round == 1 else {}
+    names = (*BASELINES, *run.config.variants) if run.round == 1 else ()
+    stages = {name: f"{FOLDER}/{name}/{baseline_of(run.config, name).stages[-1]}" for name in names}
     return {name: stage for name, stage in stages.items() if run.stage(stage).finished}

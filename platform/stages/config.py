@@ -11,6 +11,7 @@ from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
+from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
 from interplay.learner.config import LearnerConfig
@@ -22,6 +23,7 @@ from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.stages.crowd_config import CrowdConfig
 from interplay.stages.people_config import ExportConfig, ForgetConfig, InviteConfig
 from interplay.stages.studio_config import StudioConfig
+from interplay.stages.variants import variant_problems, variant_stages
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
 
@@ -144,6 +146,8 @@ class RewardConfig(TrainingStageConfig):
     start: str = "clone"  # stage or path of the checkpoint that gives vocabulary, network and first weights
     # Raters whose marks are learned from, by name or pattern: p-* are people, agreed:* adjudications. Empty: all.
     raters: tuple[str, ...] = ()
+    # Of the marked training episodes, drawn by the seed, to measure how many are needed. Held-out episodes: all.
+    marked_share: float = 1.0
     # Train on marks at random times with exchanged signs: a floor for comparisons. Held-out marks stay as they are.
     shuffle_marks: bool = False
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
@@ -151,6 +155,8 @@ class RewardConfig(TrainingStageConfig):
     def __post_init__(self) -> None:
         _at_least(0, self, "heldout_episodes", "listening_episodes")
         _at_least(1, self, "measure_every")
+        if not 0 < self.marked_share <= 1:
+            raise ValueError(f"reward.marked_share is above 0 and at most 1, got {self.marked_share:g}")
         if self.dataset.mirror and self.augmentation.mirror:
             raise ValueError(
                 f"reward.dataset.mirror={self.dataset.mirror:g} mirrors pictures, movements and words, and "
@@ -207,6 +213,7 @@ BaselineName = Literal[
     "bc_long", "bc_large", "cloning_only", "from_reward_model", "true_progress", "success", "shuffled_marks", "ar"
 ]
 OF_THE_REWARD_MODEL = ("from_reward_model", "shuffled_marks", "ar")
+AGENT_NAMES = ("bc", "bc_rl", "before_rl", "bc_marks", "expert")  # which the evaluation gives
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,7 @@ class OrderingsConfig:
     """What `interplay orderings` runs: seeds of training, each with the baselines that `baselines` names."""
 
     seeds: tuple[int, ...] = (1, 2, 3)
+    add: tuple[str, ...] = ()  # results.json of the same command elsewhere, whose seeds are shown with these
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
@@ -254,7 +262,10 @@ class Config:
     continuation: ContinuationConfig = field(default_factory=ContinuationConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     orderings: OrderingsConfig = field(default_factory=OrderingsConfig)
-    baselines: tuple[BaselineName, ...] = ()  # agents to compare BC+RL with (interplay.stages.baselines)
+    # Agents to compare BC+RL with: names of `interplay.stages.baselines`, or of `variants`.
+    baselines: tuple[str, ...] = ()
+    # By name, the settings of `mark`, `reward` and `reinforce` in which a baseline of your own differs from the run.
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     studio: StudioConfig = field(default_factory=StudioConfig)
     crowd: CrowdConfig = field(default_factory=CrowdConfig)
     invite: InviteConfig = field(default_factory=InviteConfig)
@@ -293,12 +304,17 @@ class Config:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.reinforce.reward == "success" and not self.reinforce.actor.achieved:
             problems.append("reinforce.reward=success pays for achieved tasks: add reinforce.actor.achieved=true")
-        if taken := sorted(set(get_args(BaselineName)) & set(self.evaluate.agents)):
+        known = {**dict.fromkeys(get_args(BaselineName)), **self.variants}
+        problems += [
+            f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
+        ]
+        problems += variant_problems(self, dict.fromkeys((*get_args(BaselineName), *AGENT_NAMES)))
+        if taken := sorted(set(known) & set(self.evaluate.agents)):
             problems.append(
                 f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent"
             )
         without_marks = self.reinforce.reward not in LEARNED_REWARDS
-        if without_marks and (taught := [name for name in self.baselines if name in OF_THE_REWARD_MODEL]):
+        if without_marks and (taught := [name for name in self.baselines if self._needs_marks(name)]):
             problems.append(
                 f"baselines={list(taught)} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
                 "none: leave them out, or use the model with reinforce.reward=ibt"
@@ -318,6 +334,10 @@ class Config:
             )
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _needs_marks(self, baseline: str) -> bool:
+        changes = self.variants.get(baseline)
+        return variant_stages(changes)[0] != "reinforce" if changes else baseline in OF_THE_REWARD_MODEL
 
     @property
     def training_stages(self) -> Mapping[str, TrainingStageConfig]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
+from interplay.runtime.seeding import derive_seed
 from interplay.stages.run import Run
 
 
@@ -31,12 +32,14 @@ def freeze_once(
     remedy: str,
     mix: Mapping[str, float] | None = None,
     raters: Collection[str] = (),
+    share: float = 1.0,
 ) -> Snapshot:
     """The snapshot of the stage `name`, without episodes of later rounds; frozen now, unless results learned from an
     earlier one are stored.
 
     `remedy` is the verb to type if there are no episodes; `mix` are the shares in which the stage reads them, which the
-    snapshot states; `raters` are those whose marks count, empty for all.
+    snapshot states; `raters` are those whose marks count, empty for all; `share` of the training episodes, drawn by the
+    run's seed, are in it, of which a smaller share is a part of a larger one.
 
     Raises:
         ValueError: no episode satisfies `where`, or none of these raters marked one.
@@ -49,10 +52,17 @@ def freeze_once(
     with run.store() as store:
         if not store.entries(where):
             raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
-        snapshot = store.snapshot(path.stem, where, mix, raters)
+        keep = (
+            None if share == 1 else lambda entry: entry.split != "train" or _is_drawn(run.seed, name, entry.id, share)
+        )
+        snapshot = store.snapshot(path.stem, where, mix, raters, keep)
     if not len(snapshot):
         raise ValueError(
             f"{run.root} has no marks of {', '.join(raters)}, from which the stage {name!r} is to learn: "
             f"name other raters with {name}.raters=..."
         )
     return snapshot
+
+
+def _is_drawn(seed: int, stage: str, episode: str, share: float) -> bool:
+    return derive_seed(seed, stage, "share", episode) < share * 2**63

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from interplay.core.files import JsonLines
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
+from interplay.stages.baselines import FOLDER, baseline_of, trained_baselines
 from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
@@ -34,7 +37,24 @@ def seed_results(run: Run) -> SeedResults:
         heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
         budget=_budget(run.config),
+        reward_models=_reward_models(run),
     )
+
+
+def _reward_models(run: Run) -> Mapping[str, Mapping[str, float]]:
+    """The last held-out measurements of the run's reward model, and of those of its baselines."""
+    folders = {"bc_rl": run.stage("reward").path}
+    for name in trained_baselines(run):
+        if "reward" in baseline_of(run.config, name).stages:
+            folders[name] = run.root / FOLDER / name / "reward"
+    return {name: found for name, folder in folders.items() if (found := _last_measured(folder))}
+
+
+def _last_measured(folder: Path) -> dict[str, float]:
+    measured: dict[str, float] = {}
+    for row in JsonLines(folder / "metrics.jsonl", key="update").read():
+        measured |= {name: value for name, value in row.items() if name.startswith("heldout_")}
+    return measured
 
 
 def _budget(config: Config) -> Mapping[str, int]:

@@ -43,7 +43,7 @@ def train_reward(run: Run) -> None:
     start = checkpoint_of(run, config.start)
     # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
     rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
-    snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters)
+    snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
     train_on = replace(rated, split="train")
     agent, vocabulary = start_from(

@@ -108,9 +108,17 @@ class Run:
         return stage_folder(self.root, self.round, name)
 
     def snapshot_path(self, stage: str) -> Path:
-        """The file of the snapshot that a stage learns from."""
+        """The file of the snapshot that a stage learns from, or measures on ("clone-heldout").
+
+        A baseline, whose store is a link to that of its run, has files of its own beside those of the run, and uses the
+        run's for stages that it has copied.
+        """
         prefix = "" if self.round == 1 or stage in SHARED_STAGES else f"round-{self.round}-"
-        return self.root / "store" / "snapshots" / f"{prefix}{stage}.db"
+        store = self.root / "store"
+        path = store / "snapshots" / f"{prefix}{stage}.db"
+        own = path.with_name(f"baseline-{self.root.name}-{path.name}")
+        is_copied = path.exists() and self.stage(stage.removesuffix("-heldout")).record() and not own.exists()
+        return own if store.is_symlink() and not is_copied else path
 
     def command(self, verb: str) -> str:
         """What to type for a verb in this run and round."""

@@ -12,7 +12,7 @@ import pytest
 
 from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.results_figures import _bars, results_figures
-from interplay.evaluation.results_page import render_results, verdict, write_results_page
+from interplay.evaluation.results_page import joined_seeds, read_seeds, render_results, verdict, write_results_page
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 KINDS = ("go", "position")
@@ -114,3 +114,28 @@ def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seed
     assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7])
     assert bars["go"]["bc"] == Estimate(0.2, 0.2, 0.2, 1), "no interval over seeds of one seed's agent"
     assert _bars([SEED], lambda seed: seed.success, wilson)["go"]["bc"] == wilson(10, 50)
+
+
+def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
+    measured = {"bc_rl": {"heldout_pair_accuracy": 0.8}, "ar": {"heldout_mark_auc": 0.7}}
+    elsewhere = [replace(SEED, seed=number, reward_models=measured) for number in (9, 2)]
+    write_results_page(tmp_path, elsewhere)
+    path = tmp_path / "results.json"
+    found = joined_seeds([SEED], {path: read_seeds(path)})
+    assert [seed.seed for seed in found] == [1, 2, 9]
+    page = render_results(found, {})
+    assert line(page, "The modeled return rises").endswith("| holds |")
+    assert line(page, "ar ") == "| ar | – | 0.70 (0.70 to 0.70) | – |"
+    with pytest.raises(ValueError, match="has seed 2, which is there already"):
+        joined_seeds([replace(SEED, seed=2)], {path: read_seeds(path)})
+    with pytest.raises(ValueError, match="other budgets"):
+        joined_seeds([replace(SEED, budget={"demonstrations": 1})], {path: read_seeds(path)})
+
+
+@pytest.mark.parametrize("content", [None, "not json", '[{"seed": 1}]', "[3]"])
+def test_a_file_that_holds_no_seeds_is_refused(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "results.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ValueError, match=r"is no results\.json of interplay orderings"):
+        read_seeds(path)

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from tiny_runs import copied, interplay, opened, refused, tiny
 
+from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
-from interplay.stages.baselines import BASELINES
+from interplay.stages.baselines import BASELINES, baseline_config
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import report
 from interplay.stages.stage_folder import StageConflict, setting_differences, write_json
@@ -88,6 +89,68 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     assert f"{cloning} (reward.updates: 2 -> 3), " in said and "remove their folders" in said
     assert str(long) not in said, "it has copied no reward model"
     assert {file: file.stat().st_mtime_ns for file in before if "/cloning_only/" in str(file)}.items() <= before.items()
+
+
+VARIANTS = (
+    "baselines=[halved,careful,slow]",
+    "variants.halved.reward.marked_share=0.5",
+    "variants.careful.mark={raters: [careful], rater: {errors: 0}}",
+    "variants.slow.reinforce.learner.learning_rate=1e-5",
+    "reward.raters=[rater-1]",
+)
+
+
+def test_variants_train_what_they_change_beside_the_snapshots_of_their_run(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    run = opened(tiny(root, *VARIANTS))
+    before = {path: path.read_bytes() for path in run.snapshot_path("reward").parent.iterdir()}
+    train_baselines(run)
+    assert {path: path.read_bytes() for path in before} == before, "the run's own snapshots stay as they are"
+
+    halved, careful, slow = (run.root / "baselines" / name for name in ("halved", "careful", "slow"))
+    ran = {
+        folder.name: [each for each in ("mark", "reward", "reinforce") if records_differ(folder, run.root, each)]
+        for folder in (halved, careful, slow)
+    }
+    assert ran == {
+        "halved": ["reward", "reinforce"],
+        "careful": ["mark", "reward", "reinforce"],
+        "slow": ["reinforce"],
+    }
+    changed = opened(tiny(root, *VARIANTS)).config
+    assert baseline_config(changed, "slow").reinforce.learner.learning_rate == 1e-5
+    marks = {
+        name: Snapshot(run.snapshot_path("reward").with_name(f"baseline-{name}-reward.db")).marks()
+        for name in ("halved", "careful")
+    }
+    assert {mark.rater for mark in marks["careful"]} == {"careful"}
+    assert {mark.rater for mark in marks["halved"]} == {"rater-1"}
+    assert stages_of(run).keys() >= {"halved", "careful", "slow"}
+
+
+def records_differ(folder: Path, base: Path, stage: str) -> bool:
+    """Whether a baseline ran a stage itself; a copied one has its run's record."""
+    mine, theirs = folder / stage / "stage.json", base / stage / "stage.json"
+    return not theirs.exists() or mine.read_bytes() != theirs.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (("baselines=[halfed]", "variants.halved.reward.marked_share=0.5"), "names 'halfed'. Did you mean 'halved'?"),
+        (("variants.ar.reward.marked_share=0.5",), "variants.ar has the name of a baseline"),
+        (("variants.wide.agent.width=32",), "variants.wide.agent: a variant shares recordings and clone"),
+        (("variants.wrong.reward.updates=3",), "variants.wrong: reward.updates"),
+        (("variants.few.reward.marked_share=0",), "marked_share is above 0"),
+        (("variants.kind.mark.rater.errors=0", "reward.raters=[rater-1]"), "add variants.kind.mark.raters=[kind]"),
+        (("variants.kind.mark={raters: [kind]}",), "add reward.raters=[rater-1]"),
+    ],
+)
+def test_variants_that_can_not_be_trained_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: tuple[str, ...], expected: str
+) -> None:
+    assert expected in refused("demo", tiny(tmp_path, *settings), capsys, 2)
+    assert not (tmp_path / "run").exists()
 
 
 def num_weights(stage: Path) -> int:

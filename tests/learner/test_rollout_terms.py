@@ -38,8 +38,9 @@ def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
         language = gate_log_prob(output.gate, arrays["spoke"]) + words - arrays["language_log_prob"]
     ratios = actions - arrays["movement_log_prob"]
     mask = valid_steps(last=arrays["last"])
+    whole = (ratios.mean(-1) if ratio == "action" else ratios.sum(-1)) + language
     trace = vtrace(
-        log_ratio=((ratios.mean(-1) if ratio == "action" else ratios.sum(-1)) + language)[:-1],
+        log_ratio=(whole if ratio != "none" else torch.zeros_like(whole))[:-1],
         reward=arrays["reward"],
         discount=discounts(last=arrays["last"], gamma=0.96, truncated=arrays["truncated"]),
         value=output.value[:-1],
@@ -51,13 +52,18 @@ def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
         if not mask[t, b]:
             continue
         for a in range(actions.shape[-1]):
-            own = {"action": ratios[t, b, a], "head": ratios[t, b].sum(), "joint": ratios[t, b].sum() + language[t, b]}
+            own = {
+                "action": ratios[t, b, a],
+                "head": ratios[t, b].sum(),
+                "joint": ratios[t, b].sum() + language[t, b],
+                "none": 0.0,
+            }
             total -= min(1.0, math.exp(own[ratio])) * float(trace.advantage[t, b]) * float(actions[t, b, a])
     return total / int(mask.sum())
 
 
 @pytest.mark.parametrize("movement", get_args(MovementKind))
-@pytest.mark.parametrize("ratio", ["joint", "head", "action"])
+@pytest.mark.parametrize("ratio", get_args(Ratio))
 def test_each_ratio_is_the_slow_sum(ratio: Ratio, movement: MovementKind) -> None:
     agent = tiny_agent(LineWorld(), config=replace(TINY, movement=movement))
     earned = rollout(agent)
@@ -135,7 +141,7 @@ def test_at_a_time_limit_the_value_of_the_last_row_follows(reading: Literal["boo
 
 
 def test_an_unknown_ratio_is_refused() -> None:
-    with pytest.raises(ValueError, match="ratio is one of joint, head, action; got 'frame'"):
+    with pytest.raises(ValueError, match="ratio is one of joint, head, action, none; got 'frame'"):
         ObjectiveConfig(ratio="frame")  # type: ignore[arg-type]
 
 

@@ -1,0 +1,42 @@
+"""A share of the marked episodes: drawn by the seed, of the training split alone, smaller ones part of larger ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_world import LineWorld, record_episode, with_number
+from tiny_runs import opened, tiny
+
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.episode import Mark
+from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.run import Run
+
+EPISODES = 60
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A run with marked episodes, every third of which is held out."""
+    found = opened(tiny(tmp_path))
+    with found.store() as store:
+        for number in range(EPISODES):
+            split = "heldout" if number % 3 == 0 else "train"
+            episode = with_number(record_episode(LineWorld(), number, 4)[0], number, split=split)
+            store.append(episode)
+            store.add_marks([Mark(episode.meta.id, "ann", 1, 1)])
+    return found
+
+
+def frozen(run: Run, share: float, split: str) -> set[str]:
+    snapshot = freeze_once(run, "reward", EpisodeFilter(marked=True), "mark", share=share)
+    return set(snapshot.select(EpisodeFilter(split=split)))
+
+
+def test_a_share_of_the_training_episodes_is_drawn_and_all_held_out_ones_are_kept(run: Run) -> None:
+    everything, half, eighth = (frozen(run, share, "train") for share in (1.0, 0.5, 0.125))
+    assert len(everything) == 40 and 10 < len(half) < 30 and 0 < len(eighth) < 12
+    assert eighth < half < everything
+    assert frozen(run, 0.5, "train") == half
+    assert len(frozen(run, 0.125, "heldout")) == 20
