@@ -39,7 +39,7 @@ def freeze_once(
 
     `remedy` is the verb to type if there are no episodes; `mix` are the shares in which the stage reads them, which the
     snapshot states; `raters` are those whose marks count, empty for all; `share` of the training episodes, drawn by the
-    run's seed, are in it, of which a smaller share is a part of a larger one.
+    run's seed, are in it; a smaller share is a part of a larger one.
 
     Raises:
         ValueError: no episode satisfies `where`, or none of these raters marked one.

@@ -110,8 +110,8 @@ class Run:
     def snapshot_path(self, stage: str) -> Path:
         """The file of the snapshot that a stage learns from, or measures on ("clone-heldout").
 
-        A baseline, whose store is a link to that of its run, has files of its own beside those of the run, and uses the
-        run's for stages that it has copied.
+        A baseline, whose store is a link to that of its run, has its own files in the same folder, and uses the run's
+        for stages that it has copied.
         """
         prefix = "" if self.round == 1 or stage in SHARED_STAGES else f"round-{self.round}-"
         store = self.root / "store"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 
-from interplay.core.settings_validation import SettingsError, build_config, did_you_mean
+from interplay.core.settings_validation import ConfigT, SettingsError, build_config, did_you_mean
 
 # The sections in which a variant may differ, in the order of their stages: it trains the stage of the first section in
 # which it differs, and those after it. What comes before is shared with the run.
 SECTIONS = ("mark", "reward", "reinforce")
-
-ConfigT = TypeVar("ConfigT")
 
 
 def variant_stages(changes: Mapping[str, Any]) -> tuple[str, ...]:
