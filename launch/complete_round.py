@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -22,31 +23,39 @@ NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
 def complete_round(run: Run) -> Path:
     """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
 
-    In the first round, the baselines that `baselines` names are trained before the evaluation.
+    In the first round, the baselines that `baselines` names are trained before the evaluation, at the same time as the
+    other stages where `runtime.concurrent_baselines` and the machine permit it.
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
+        WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
-    steps = _steps(run)
-    with StopRequest() as stop:
+    with StopRequest() as stop, ConcurrentBaselines(run) as baselines:
+        steps = _steps(run, baselines)
         for number, (name, says, act) in enumerate(steps, 1):
             if name in NEEDS_MARKS and run.config.reinforce.reward not in LEARNED_REWARDS:
                 reward = run.config.reinforce.reward
                 logger.info(
                     "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(steps), name, reward
                 )
-                continue
-            logger.info("[%d/%d] %s: %s", number, len(steps), name, says)
-            act(run)
-            if stop.requested:  # too late for the stage, which had finished its work
-                raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
+            else:
+                logger.info("[%d/%d] %s: %s", number, len(steps), name, says)
+                act(run)
+                if stop.requested:  # too late for the stage, which had finished its work
+                    raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
+            baselines.reached(name)
         return report(run)
 
 
-def _steps(run: Run) -> list[tuple[str, str, Callable[[Run], None]]]:
+def _steps(run: Run, baselines: ConcurrentBaselines) -> list[tuple[str, str, Callable[[Run], None]]]:
     """The name of each step, what it does, and the function that does it, in their order."""
+
+    def train_all_baselines(run: Run) -> None:
+        baselines.finish()
+        train_baselines(run)  # those that were not begun in the other process
+
     steps = [(stage.name, stage.says, stage.run) for stage in stages_of_round(run.round)]
     if run.config.baselines and run.round == 1:
         says = f"train what BC+RL is compared with: {', '.join(run.config.baselines)}"
-        steps.insert([name for name, _, _ in steps].index(EVALUATE), ("baselines", says, train_baselines))
+        steps.insert([name for name, _, _ in steps].index(EVALUATE), ("baselines", says, train_all_baselines))
     return steps

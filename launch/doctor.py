@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
-from interplay.launch.memory_need import TRAINED, memory_needs
+from interplay.launch.memory_need import TRAINED, memory_needs, needs_of_other_sizes
 from interplay.stages.config import Config
 
 PACKAGE = "interplay"
@@ -251,16 +251,15 @@ def memory(root: Path) -> Check:
 
 
 def memory_of_stages(config: Config) -> list[Check]:
-    """Does each stage that trains fit into the memory of this machine and its GPU, with these settings?"""
+    """Does each stage that trains, also of baselines of another size, fit into the memory of machine and GPU?"""
+    try:
+        needs = [need for stage in TRAINED for need in memory_needs(config, stage)] + needs_of_other_sizes(config)
+    except (ValueError, ImportError) as error:  # a world of an extra that is missing
+        return [Check("stages", "note", "their memory is unknown", str(error))]
     checks = []
-    for stage in TRAINED:
-        try:
-            needs = memory_needs(config, stage)
-        except (ValueError, ImportError) as error:  # a world of an extra that is missing
-            return [Check("stages", "note", "their memory is unknown", str(error))]
-        for need in needs:
-            seen = f"at least {need.total / GIGABYTE:,.1f} of {need.available / GIGABYTE:,.1f} GB of {need.where}"
-            checks.append(Check(stage, "ok" if need.fits else "fail", seen, "" if need.fits else need.remedy))
+    for need in needs:
+        seen = f"at least {need.total / GIGABYTE:,.1f} of {need.available / GIGABYTE:,.1f} GB of {need.where}"
+        checks.append(Check(need.stage, "ok" if need.fits else "fail", seen, "" if need.fits else need.remedy))
     return checks
 
 

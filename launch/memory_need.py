@@ -7,7 +7,7 @@ stage that passes may still run out of memory, but one that is refused would hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from interplay.env import registry
 from interplay.launch.machine import total_memory
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
+from interplay.stages.baselines import baseline_config, baseline_of
 from interplay.stages.config import Config
 
 GIGABYTE = 1e9
@@ -83,9 +84,55 @@ def refuse_too_large(
     Raises:
         SettingsError: the stage needs more memory than there is; the message shows the arithmetic and what to change.
     """
-    problems = [need.problem for need in memory_needs(config, stage, root, gpu) if not need.fits]
+    _refuse(memory_needs(config, stage, root, gpu))
+
+
+def refuse_too_large_baselines(
+    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
+) -> None:
+    """As `refuse_too_large`, the baselines whose network differs in size from that of the run."""
+    _refuse(needs_of_other_sizes(config, root, gpu))
+
+
+def needs_of_other_sizes(
+    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
+) -> list[MemoryNeed]:
+    """What those baselines need of each memory whose network differs in size from that of the run."""
+    others = [name for name in config.baselines if baseline_config(config, name).agent != config.agent]
+    return _baseline_needs(config, others, root, gpu)
+
+
+def fit_together(config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory) -> bool:
+    """Whether the largest stage of a run with a learner and its largest baseline may fit into the memory at once."""
+    stages = [need for stage in TRAINED for need in memory_needs(config, stage, root, gpu)]
+    baselines = _baseline_needs(config, config.baselines, root, gpu)
+    for where in {need.where for need in stages}:
+        largest = [
+            max((need.total for need in needs if need.where == where), default=0.0) for needs in (stages, baselines)
+        ]
+        if sum(largest) > min(need.available for need in stages if need.where == where):
+            return False
+    return True
+
+
+def _refuse(needs: Iterable[MemoryNeed]) -> None:
+    problems = [need.problem for need in needs if not need.fits]
     if problems:
         raise SettingsError(problems)
+
+
+def _baseline_needs(
+    config: Config, names: Iterable[str], root: Path, gpu: Callable[[str], int | None]
+) -> list[MemoryNeed]:
+    """What the stages of these baselines need of each memory whose size is known here."""
+    found = []
+    for name in names:
+        own = baseline_config(config, name)
+        for stage in baseline_of(config, name).stages:
+            for need in memory_needs(own, stage, root, gpu):
+                remedy = f"{need.remedy}, or leave {name} out of baselines"
+                found.append(replace(need, stage=f"{stage} of {name}", remedy=remedy))
+    return found
 
 
 def memory_needs(

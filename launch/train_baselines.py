@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,51 +14,89 @@ from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import FOLDER, Baseline, baseline_config, baseline_of
 from interplay.stages.clone_stage import SETTER_STAGE
+from interplay.stages.config import Config
 from interplay.stages.run import Run, open_run
-from interplay.stages.stage_folder import StageFolder, setting_differences, write_json
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder, setting_differences, write_json
 
 logger = logging.getLogger(__name__)
 
 ORDER = [stage.name for stage in stages_of_round(1)]
 
 
-def train_baselines(run: Run) -> None:
-    """Trains the baselines of `run` that have not finished, or resumes them. The run has been reinforced.
+def begins_after(config: Config, name: str) -> str:
+    """The stage of the run after which a baseline can begin: it has then finished whatever the baseline starts from,
+    and writes no more marks."""
+    first = baseline_of(config, name).stages[0]
+    return first if first in ("clone", "mark") else ORDER[ORDER.index(first) - 1]
+
+
+def in_order(config: Config) -> list[str]:
+    """The baselines that the setting `baselines` names, in the order in which they can begin."""
+    return sorted(config.baselines, key=lambda name: ORDER.index(begins_after(config, name)))
+
+
+def untrained(run: Run) -> list[str]:
+    """The baselines that the setting `baselines` names and that have not finished, in the order in which they can
+    begin."""
+    return [name for name in in_order(run.config) if not _is_trained(run, name)]
+
+
+def train_baselines(run: Run, await_begin: Callable[[str], None] = lambda name: None) -> None:
+    """Trains the baselines of `run` that have not finished, or resumes them.
+
+    `await_begin` returns once the run has finished what a baseline begins from (`begins_after`).
 
     Raises:
         ValueError: the run has recorded or trained more since a baseline was copied from it.
         Interrupted: a signal asked to stop; everything is saved.
+        StageConflict: another process trains the baselines of the run.
     """
     if run.round > 1:
         raise ValueError(f"baselines belong to the first round: leave out run.round={run.round}")
-    baselines = {name: baseline_of(run.config, name) for name in run.config.baselines}
-    folders = {name: run.root / FOLDER / name for name in baselines}
-    _refuse_outdated(run.root, {folder: baselines[name].stages[0] for name, folder in folders.items()})
-    with StopRequest() as stop:
-        for name, baseline in baselines.items():
-            _copy(run.root, folders[name], baseline)
-            own = replace(open_run(baseline_config(run.config, name)), context=run.context)
-            for stage in baseline.stages:
-                logger.info("%s: %s", name, stage)
-                STAGES[stage].run(own)
-                if stop.requested:
-                    raise Interrupted(f"stopped after {stage} of {name}; the same command continues")
+    with StageFolder(run.root / FOLDER).locked(WORK_LOCK), StopRequest() as stop:
+        for name in in_order(run.config):
+            await_begin(name)
+            if stop.requested:
+                raise Interrupted(f"stopped before {name}; the same command continues")
+            refuse_outdated(run, [name])
+            _train(run, name, stop)
 
 
-def _refuse_outdated(base: Path, copies: Mapping[Path, str]) -> None:
-    """Refuses copies of a run whose stages are outdated; each is given with the first stage that it trains.
+def _train(run: Run, name: str, stop: StopRequest) -> None:
+    """Trains the stages of a baseline, or resumes them; raises Interrupted once a signal has asked to stop."""
+    folder, baseline = run.root / FOLDER / name, baseline_of(run.config, name)
+    _copy(run.root, folder, baseline)
+    own = replace(open_run(baseline_config(run.config, name)), context=run.context, base=run.root)
+    for stage in baseline.stages:
+        logger.info("%s: %s", name, stage)
+        STAGES[stage].run(own)
+        if stop.requested:
+            raise Interrupted(f"stopped after {stage} of {name}; the same command continues")
+
+
+def _is_trained(run: Run, name: str) -> bool:
+    """Whether all stages of a baseline have finished, with as many updates as they are to have."""
+    config, root = baseline_config(run.config, name), run.root / FOLDER / name
+    stages = [stage for stage in baseline_of(run.config, name).stages if stage in config.training_stages]
+    planned = {stage: config.training_stages[stage].training.updates for stage in stages}
+    return all(StageFolder(root / stage).finished_at(updates) for stage, updates in planned.items())
+
+
+def refuse_outdated(run: Run, names: Iterable[str]) -> None:
+    """Refuses baselines that were copied from stages of the run that have changed since.
 
     Raises:
         ValueError: the run has recorded or trained more since, or again; lists the folders to remove.
     """
     outdated = []
-    for folder, first in copies.items():
-        for stage in ORDER[: ORDER.index(first)] if folder.exists() else ():
-            copied, current = (_made(root / stage) for root in (folder, base))
+    for name in names:
+        folder = run.root / FOLDER / name
+        for stage in ORDER[: ORDER.index(baseline_of(run.config, name).stages[0])] if folder.exists() else ():
+            copied, current = (_made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
     if outdated:
         raise ValueError(
-            f"these baselines began as copies of {base}, whose stages have changed since: {', '.join(outdated)}; "
+            f"these baselines began as copies of {run.root}, whose stages have changed since: {', '.join(outdated)}; "
             "remove their folders, and type the same command again"
         )
 

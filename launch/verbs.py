@@ -17,7 +17,7 @@ from rich.console import Console
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
 from interplay.launch.complete_round import complete_round
-from interplay.launch.memory_need import refuse_too_large
+from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, stages_of_round
 from interplay.launch.served_run import draw_once, served_run
@@ -74,15 +74,22 @@ def _writes(label: str, act: Callable[[Run], Path]) -> Callable[[Config], int]:
 
 
 def _round(config: Config) -> int:
-    for stage in stages_of_round(config.run.round):
-        refuse_too_large(config, stage.name)
+    _refuse_too_large_round(config)
     path = complete_round(_open(config))
     sys.stdout.write(_findings(path.with_name("summary.json")))
     sys.stdout.write(f"\nThe report: {path.resolve()}\n")
     return 0
 
 
+def _refuse_too_large_round(config: Config) -> None:
+    for stage in stages_of_round(config.run.round):
+        refuse_too_large(config, stage.name)
+    if config.run.round == 1:
+        refuse_too_large_baselines(config)
+
+
 def _orderings(config: Config) -> int:
+    _refuse_too_large_round(config)
     sys.stdout.write(f"The results: {orderings(config, _open).resolve()}\n")
     return 0
 
@@ -205,8 +212,7 @@ def _print_config(config: Config) -> int:
 
 def _open(config: Config) -> Run:
     retain_freed_memory()
-    # With overlap, acting and learning run at the same time, on one thread each; more threads slow both down.
-    torch.set_num_threads(1 if config.runtime.overlap else config.runtime.threads)
+    torch.set_num_threads(config.runtime.learner_threads)
     return open_run(config)
 
 

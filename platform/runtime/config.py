@@ -65,6 +65,8 @@ class RuntimeConfig:
 
     kind: Literal["in_process", "ray"] = "in_process"
     threads: int = 1  # of torch in the learner (in process: without overlap); more than one is slow on busy cores
+    # In process: train baselines at the same time as the stages, in another process, where cores and memory suffice.
+    concurrent_baselines: bool = True
     overlap: bool = True  # in process: play the next unroll during learning; the policy lag is exactly one
 
     address: str | None = None  # of a running cluster, or "auto"; none: a cluster is started for this run
@@ -130,6 +132,12 @@ class RuntimeConfig:
                 f"runtime.max_lag=0 is reproducible where all {self.unrolls_in_batch} unrolls of a batch are requested "
                 f"at once; {self.actors} actors take {self.actors * self.in_flight}: set runtime.in_flight={needed}"
             )
+
+    @property
+    def learner_threads(self) -> int:
+        """Threads of torch in a process that runs stages: one with overlap, where acting and learning run at the same
+        time, on one thread each, and more threads slow both down."""
+        return 1 if self.overlap else self.threads
 
     @property
     def result_limit(self) -> float:

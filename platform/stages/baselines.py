@@ -15,6 +15,7 @@ from typing import Any, get_args
 from interplay.learner.objective import LossWeights
 from interplay.stages.config import LEARNED_REWARDS, BaselineName, Config, ReinforceConfig
 from interplay.stages.run import Run
+from interplay.stages.stage_folder import StageFolder
 from interplay.stages.variants import variant_config, variant_stages
 
 FOLDER = "baselines"
@@ -106,6 +107,45 @@ def baseline_config(config: Config, name: str) -> Config:
     """The settings of a baseline of the run that `config` describes. Its folder is inside the folder of that run."""
     changed = baseline_of(config, name).change(replace(config, baselines=()))
     return replace(changed, run=replace(config.run, dir=str(config.run.root / FOLDER), name=name), variants={})
+
+
+def refuse_shorter(run: Run) -> None:
+    """Refuses baselines that were trained for fewer updates than the run has been since.
+
+    Raises:
+        ValueError: lists them, and the command that trains them on.
+    """
+    shorter, trained = {}, trained_baselines(run)
+    for name in (each for each in BASELINES if each in trained):
+        root = run.root / FOLDER / name
+        for stage, due in _due_updates(run, name).items():
+            made = StageFolder(root / stage).record().get("updates", 0)
+            if made < due:
+                shorter[name] = f"{root} ({stage}: {made:,.0f} of {due:,.0f} updates)"
+    if not shorter:
+        return
+    changed = [
+        f"{stage}.training.updates={int(updates)}"
+        for stage, settings in run.config.training_stages.items()
+        if (updates := run.stage(stage).record().get("updates", 0)) > settings.training.updates
+    ]
+    if not set(shorter) <= set(run.config.baselines):
+        changed.append(f"'baselines=[{','.join(sorted({*run.config.baselines, *shorter}))}]'")
+    raise ValueError(
+        f"these baselines were trained for less long than the run: {', '.join(shorter.values())}. Train them on with: "
+        f"{' '.join([run.command('demo'), *changed])} and the other settings of the run; or remove their folders"
+    )
+
+
+def _due_updates(run: Run, name: BaselineName) -> dict[str, float]:
+    """The updates that the stages of a baseline should have, by those that the run itself has."""
+    records = {stage: run.stage(stage).record() for stage in run.config.training_stages}
+    updates = {stage: record.get("updates", 0) for stage, record in records.items()}
+    if BASELINES[name].stages != ("clone",):
+        return {stage: updates[stage] for stage in BASELINES[name].stages}
+    reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
+    learned = updates["reward"] if reinforced.get("reward") in LEARNED_REWARDS else 0
+    return {"clone": updates["clone"] + learned + updates["reinforce"] * reinforced.get("updates_per_batch", 1)}
 
 
 def trained_baselines(run: Run) -> dict[str, str]:

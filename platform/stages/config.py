@@ -55,6 +55,12 @@ class RunConfig:
         return Path(self.dir) / self.name
 
 
+def typed_name(root: Path) -> str:
+    """The settings that name the run in the folder `root`, as they are typed."""
+    folder = "" if root.parent == Path(RunConfig.dir) else f" run.dir={root.parent}"
+    return f"run.name={root.name}{folder}"
+
+
 @dataclass(frozen=True)
 class CollectConfig:
     """Number and length of recorded episodes, and their solver."""

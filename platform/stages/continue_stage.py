@@ -36,6 +36,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
+from interplay.stages.baselines import refuse_shorter
 from interplay.stages.evaluate_stage import EXPERT, stages_of
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
@@ -57,12 +58,14 @@ def continue_scenarios(run: Run) -> None:
 
     Raises:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the scenarios.
-        ValueError: there is no task to cut a scenario at, or the suite cannot be used.
+        ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
+            fewer updates than the run.
         Interrupted: a signal requested a stop; finished continuations are kept.
         StageConflict: another process is at work in this stage.
     """
     if not stages_of(run):
-        raise CheckpointError(f"{run.root} has no agent to continue; type: interplay clone run.name={run.root.name}")
+        raise CheckpointError(f"{run.root} has no agent to continue; type: {run.command('clone')}")
+    refuse_shorter(run)
     with run.stage(CONTINUE).locked(WORK_LOCK):
         _continue(run)
 

@@ -37,7 +37,7 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
     if not (root / "catalogue.db").exists():
         raise ValueError(
             f"{run.root} has no episodes; name the run that has, with run.name=..., give the path of an episode's "
-            f"file, or record some: interplay collect run.name={run.root.name}"
+            f"file, or record some: {run.command('collect')}"
         )
     with EpisodeStore(root) as store:
         chosen = _chosen(store, named)

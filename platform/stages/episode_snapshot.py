@@ -8,7 +8,9 @@ from dataclasses import replace
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.run import Run
+from interplay.stages.rounds import SHARED_STAGES
+from interplay.stages.run import HELDOUT, Run
+from interplay.stages.stage_folder import StageFolder
 
 
 def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None:
@@ -16,9 +18,8 @@ def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None
 
     Frozen when the stage begins, as that of `freeze_once`, so that a resumed stage measures on the same episodes.
     """
-    path, where = run.snapshot_path(f"{name}-heldout"), replace(where, rounds_before=run.round + 1)
-    stage = run.stage(name)
-    if path.exists() and (stage.record() or stage.checkpoints.exists()):
+    path, where = run.snapshot_path(f"{name}{HELDOUT}"), replace(where, rounds_before=run.round + 1)
+    if path.exists() and _has_results(run, name):
         return Snapshot(path)
     path.unlink(missing_ok=True)
     with run.store() as store:
@@ -45,8 +46,7 @@ def freeze_once(
         ValueError: no episode satisfies `where`, or none of these raters marked one.
     """
     path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
-    stage = run.stage(name)
-    if path.exists() and (stage.record() or stage.checkpoints.exists()):
+    if path.exists() and _has_results(run, name):
         return Snapshot(path)
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     with run.store() as store:
@@ -62,6 +62,14 @@ def freeze_once(
             f"name other raters with {name}.raters=..."
         )
     return snapshot
+
+
+def _has_results(run: Run, name: str) -> bool:
+    """Whether something that was learned from the snapshot of a stage is stored; of a clone, also by the run that this
+    one is a baseline of."""
+    shared = run.base if name in SHARED_STAGES else None
+    stage = run.stage(name) if shared is None else StageFolder(shared / name)
+    return bool(stage.record()) or stage.checkpoints.exists()
 
 
 def _is_drawn(seed: int, stage: str, episode: str, share: float) -> bool:

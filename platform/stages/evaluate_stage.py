@@ -22,7 +22,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import trained_baselines
+from interplay.stages.baselines import refuse_shorter, trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     has_chance,
@@ -66,10 +66,12 @@ def evaluate(run: Run) -> None:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run.
+        ValueError: a baseline was trained for fewer updates than the run.
     """
     agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: {run.command('clone')}")
+    refuse_shorter(run)
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 

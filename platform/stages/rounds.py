@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from interplay.stages.config import Config
+from interplay.stages.config import Config, typed_name
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 SHARED_STAGES = ("collect", "clone", "clone-setter")
@@ -57,7 +57,7 @@ def check_order(root: Path, number: int) -> None:
         due = next((each for each in rounds if not stage_folder(root, each, "reinforce").finished), rounds[-1] + 1)
         raise StageConflict(
             f"round {number} records and improves the agent of round {number - 1}, which has none yet; type: "
-            f"interplay round {due} run.name={root.name}"
+            f"interplay round {due} {typed_name(root)}"
         )
 
 
@@ -70,7 +70,7 @@ def check_newest(root: Path, number: int) -> None:
     if (later := round_folder(root, number + 1)).exists():
         raise StageConflict(
             f"{later} began from the agent of round {number}, which is therefore not trained further; continue with: "
-            f"interplay round {number + 1} run.name={root.name}, or remove {later}"
+            f"interplay round {number + 1} {typed_name(root)}, or remove {later}"
         )
 
 

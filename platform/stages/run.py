@@ -24,7 +24,7 @@ from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.config import Config
+from interplay.stages.config import Config, typed_name
 from interplay.stages.rounds import (
     SHARED_STAGES,
     check_order,
@@ -44,6 +44,8 @@ from interplay.stages.stage_folder import (
 if TYPE_CHECKING:  # importing Ray takes half a second, and most runs never need it
     from interplay.runtime.ray.learner_context import LearnerContext
 
+HELDOUT = "-heldout"  # ends the name of the snapshot that a stage measures on
+
 ReportActivity = Callable[[str], None]  # called during long work with the current activity
 
 
@@ -54,6 +56,7 @@ class Run:
     root: Path
     config: Config
     context: LearnerContext | None = None  # in the learner's process under Ray
+    base: Path | None = None  # the folder of the run that this is a baseline of
 
     @property
     def round(self) -> int:
@@ -108,22 +111,20 @@ class Run:
         return stage_folder(self.root, self.round, name)
 
     def snapshot_path(self, stage: str) -> Path:
-        """The file of the snapshot that a stage learns from, or measures on ("clone-heldout").
+        """The file of the snapshot that a stage learns from.
 
-        A baseline, whose store is a link to that of its run, has its own files in the same folder, and uses the run's
-        for stages that it has copied.
+        A baseline clones the episodes that its run has cloned; its other snapshots have names of their own, so that no
+        two processes write one file.
         """
         prefix = "" if self.round == 1 or stage in SHARED_STAGES else f"round-{self.round}-"
-        store = self.root / "store"
-        path = store / "snapshots" / f"{prefix}{stage}.db"
-        own = path.with_name(f"baseline-{self.root.name}-{path.name}")
-        is_copied = path.exists() and self.stage(stage.removesuffix("-heldout")).record() and not own.exists()
-        return own if store.is_symlink() and not is_copied else path
+        if self.base is not None and stage.removesuffix(HELDOUT) not in SHARED_STAGES:
+            prefix = f"{self.root.name}-"
+        return self.root / "store" / "snapshots" / f"{prefix}{stage}.db"
 
     def command(self, verb: str) -> str:
-        """What to type for a verb in this run and round."""
+        """What to type for a verb in this run and round; what a baseline lacks, its run lacked when it was copied."""
         of_round = f" run.round={self.round}" if self.round > 1 and verb not in SHARED_STAGES else ""
-        return f"interplay {verb} run.name={self.root.name}{of_round}"
+        return f"interplay {verb} {typed_name(self.base or self.root)}{of_round}"
 
 
 def open_run(config: Config) -> Run:

@@ -79,7 +79,7 @@ def train_stage(
         clock=clock,
         config=config,
         description={**description, "config": asdict(run.config)},
-        run=str(run.folder.relative_to(run.root.parent)),
+        run=str(run.folder.relative_to((run.base or run.root).parent)),
         tracking=run.config.tracking,
         show=show,
     )

@@ -19,7 +19,7 @@ from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.machine import total_memory
-from interplay.launch.memory_need import memory_needs, refuse_too_large
+from interplay.launch.memory_need import fit_together, memory_needs, refuse_too_large, refuse_too_large_baselines
 from interplay.learner.learner import Learner
 from interplay.stages.config import Config
 from interplay.stages.run import Run
@@ -64,6 +64,24 @@ def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> 
     refuse_too_large(chunked, "clone", tmp_path)
     elsewhere = compose(["clone.dataset.lanes=64", "runtime=ray", "runtime.address=10.0.0.1:20007"])
     refuse_too_large(elsewhere, "clone", tmp_path)
+
+
+def test_a_larger_baseline_is_held_against_the_memory(tmp_path: Path) -> None:
+    config = compose(["agent=5m", "baselines=[bc_long,bc_large,cloning_only]"])
+    refuse_too_large_baselines(config, machine(tmp_path / "large", 500.0))
+    with pytest.raises(SettingsError) as refused_baseline:
+        refuse_too_large_baselines(config, machine(tmp_path / "small", 0.2))
+    (problem,) = refused_baseline.value.problems
+    assert problem.startswith("clone of bc_large needs at least") and "leave bc_large out of baselines" in problem
+
+
+def test_stages_and_baselines_fit_together_where_the_memory_suffices_for_both(tmp_path: Path) -> None:
+    config, huge = compose(["baselines=[bc_long]"]), machine(tmp_path / "huge", 500.0)
+    totals = {stage: memory_needs(config, stage, huge)[0].total for stage in ("clone", "reward", "reinforce")}
+    both = (max(totals.values()), totals["clone"])
+    least = sum(both) / 1e9
+    assert fit_together(config, machine(tmp_path / "enough", least * 1.01))
+    assert not fit_together(config, machine(tmp_path / "little", least * 0.99))
 
 
 def test_a_learner_on_a_gpu_is_held_against_its_memory(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_variants_train_what_they_change_beside_the_snapshots_of_their_run(rewar
     changed = opened(tiny(root, *VARIANTS)).config
     assert baseline_config(changed, "slow").reinforce.learner.learning_rate == 1e-5
     marks = {
-        name: Snapshot(run.snapshot_path("reward").with_name(f"baseline-{name}-reward.db")).marks()
+        name: Snapshot(run.snapshot_path("reward").with_name(f"{name}-reward.db")).marks()
         for name in ("halved", "careful")
     }
     assert {mark.rater for mark in marks["careful"]} == {"careful"}

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import becomes_true, is_running
 
 from interplay.stages.process_pool import map_in_processes
-
-TIMEOUT_SECONDS = 60.0
-
-
-def becomes_true(condition: Callable[[], bool]) -> bool:
-    """Whether a condition holds within the time limit; looks often."""
-    ends, pause = time.monotonic() + TIMEOUT_SECONDS, threading.Event()
-    while not condition() and time.monotonic() < ends:
-        pause.wait(0.02)
-    return condition()
-
-
-def is_running(process: int) -> bool:
-    """Whether a process exists and is no zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def refuse(stopped: Callable[[], bool]) -> Callable[[int], int]:
