@@ -18,9 +18,10 @@ from torch import Tensor
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
-from interplay.agent.observation import Arrays
+from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays
 from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
+from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner.ibt import utility_reward
 
 
@@ -101,6 +102,23 @@ class EnvironmentReward(RewardFunction):
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         reward: NDArray[np.float32] = np.where(arrays["last"], np.float32(0), arrays["env_reward"])
         return ScoredUnroll(reward[:-1], lane_state)
+
+
+class TranslatedReward(RewardFunction):
+    """Translates what an agent with another vocabulary heard and said before a reward model scores it."""
+
+    def __init__(self, function: RewardFunction, translation: TokenTranslation) -> None:
+        self._function = function
+        self._translation = translation
+        self.version = function.version
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        translated = {key: self._translation(arrays[key]) for key in UTTERANCE_ARRAYS if key in arrays}
+        return self._function.score({**arrays, **translated}, lane_state)
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        self._function.load_version(weights, version)
+        self.version = version
 
 
 def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
