@@ -27,7 +27,7 @@ from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
 from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
+from interplay.episodes.moment_windows import MomentReader
 from interplay.episodes.vocabulary import Vocabulary
 
 
@@ -86,7 +86,7 @@ class DatasetActor:
     def __init__(
         self,
         *,
-        reader: LaneReader | MarkedWindowReader,
+        reader: LaneReader | MomentReader,
         layout: Layout,
         vocabulary: Vocabulary,
         config: DatasetConfig,
@@ -94,7 +94,7 @@ class DatasetActor:
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
         reflection: Reflection | None = None,
-        spoken: SpokenWindowReader | None = None,
+        spoken: MomentReader | None = None,
     ) -> None:
         """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others.
 

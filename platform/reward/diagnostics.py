@@ -1,5 +1,5 @@
-"""Quality measures of a reward model on held-out episodes: agreement with raters' marks, episode returns, and how well a
-model that predicts marks predicts them."""
+"""Quality measures of a reward model on held-out episodes: agreement with raters' marks, episode returns, and the
+prediction of marks."""
 
 from __future__ import annotations
 
