@@ -174,9 +174,13 @@ def insert_entry(database: sqlite3.Connection, entry: CatalogEntry) -> None:
     database.executemany("INSERT INTO seats VALUES (?, ?, ?)", [(entry.id, *seat) for seat in entry.seats])
 
 
-def insert_marks(database: sqlite3.Connection, marks: Iterable[Mark]) -> None:
-    """Adds marks to the marks table."""
-    rows = [(mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created) for mark in marks]
+def mark_row(mark: Mark) -> list[Any]:
+    """The values of a mark, as the marks table and the journal hold them."""
+    return [mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created]
+
+
+def insert_marks(database: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
+    """Adds marks, as `mark_row` makes them, to the marks table; known ones stay as they are."""
     database.executemany("INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, NULL)", rows)
 
 

@@ -33,6 +33,7 @@ from interplay.episodes.catalog_index import (
     insert_entry,
     insert_marks,
     insert_ratings,
+    mark_row,
     seating,
 )
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load_meta, read_bytes
@@ -164,7 +165,7 @@ def freeze(
         database.execute("INSERT INTO chosen VALUES (?)", [_as_json(where, mix or {})])
         for entry in entries:
             insert_entry(database, entry)
-        insert_marks(database, marks)
+        insert_marks(database, map(mark_row, marks))
         silent = {(episode, rater) for episode, each in raters.items() for rater in each}
         silent -= {(mark.episode, mark.rater) for mark in marks}
         if silent:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Self
 
 from interplay.core.files import TEMPORARY_SUFFIX, write_whole
-from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of
+from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
 from interplay.episodes.episode_catalog import EpisodeCatalog
@@ -209,8 +209,7 @@ class EpisodeStore(EpisodeCatalog):
         """
         for episode in {mark.episode for mark in marks}:
             self.path(episode)
-        rows = [[mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created] for mark in marks]
-        self.change({"change": "mark", "marks": rows})
+        self.change({"change": "mark", "marks": [mark_row(mark) for mark in marks]})
 
     def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:
         """Records which rater watched which episode, (episode, rater); to leave no mark is a judgment, too.
