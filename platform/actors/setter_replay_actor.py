@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import LearnedSetters
 from interplay.actors.task_tracker import TaskTracker
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays

@@ -11,7 +11,7 @@ import torch
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
-from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import LearnedSetters
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
