@@ -65,8 +65,6 @@ class DatasetConfig:
             raise ValueError(f"around_utterances is a share from 0 to below 1, got {self.around_utterances}")
         if not 0 <= self.mirror <= 1:
             raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
-        if self.windows not in ("stream", "marked"):
-            raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
         check_mix(self.mix)
         if self.lanes < 2:
             raise ValueError(

@@ -57,8 +57,6 @@ class SetterReplayConfig:
         for name in ("lanes", "steps", "episode_steps", "blocks", "cache_mb"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
-        if self.until not in ("time", "done"):
-            raise ValueError(f"until is one of time, done; got {self.until!r}")
         if self.hold_steps < 0:
             raise ValueError(f"hold_steps is at least 0, got {self.hold_steps}")
         if not 0 <= self.learned_setters <= 1:
@@ -110,16 +108,12 @@ class SetterReplayActor:
         self._config = config
         self._first_steps = [config.episode_steps] * config.lanes if first_steps is None else list(first_steps)
         self._version = 0
+        self.lanes = config.lanes  # b
         self._lanes = [_Lane(world) for world in worlds]
         self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
         layout = runner.policy.layout
         self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
-
-    @property
-    def lanes(self) -> int:
-        """b, the number of lanes."""
-        return self._config.lanes
 
     def load_weights(self, weights: Weights, version: int) -> None:
         """Acts with these weights from the next step on."""

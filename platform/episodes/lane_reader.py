@@ -89,7 +89,7 @@ class EpisodeSource:
 class LaneReader:
     """`lanes` streams over the episodes of a snapshot that satisfy `where`, decoded for `role`.
 
-    Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode, without
+    Unreadable files are logged, skipped and listed in `source.unreadable`. Each lane holds its current episode, without
     drawn pictures; `cache_bytes` limits the memory for caching decoded episodes and drawn rows.
     """
 
@@ -109,7 +109,7 @@ class LaneReader:
         stagger: bool = False,
     ) -> None:
         every_rater = where is not None and where.rated is True
-        self._source = EpisodeSource(snapshot, world, role, cache_bytes, every_rater=every_rater)
+        self.source = EpisodeSource(snapshot, world, role, cache_bytes, every_rater=every_rater)
         self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
         self._order = order_of(snapshot, self._ids, mix or {}, seed, rank=rank, world_size=world_size)
@@ -124,16 +124,6 @@ class LaneReader:
         self._taken = 0  # number of this rank's episodes assigned to lanes so far (the next k)
         self._lanes: list[LaneCursor | None] = [None] * lanes  # None: not started
         self._episodes: list[DecodedEpisode | None] = [None] * lanes
-
-    @property
-    def source(self) -> EpisodeSource:
-        """Its episodes and their cache."""
-        return self._source
-
-    @property
-    def unreadable(self) -> set[str]:
-        """The ids of the episodes skipped so far."""
-        return self._source.unreadable
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns the next `rows` rows of a lane, as windows of one or more episodes."""
@@ -204,11 +194,11 @@ class LaneReader:
             episode = self._decoded(position)
             if episode is not None:
                 return episode, LaneCursor(position, 0)
-        raise self._source.no_readable_episode(len(self._ids))
+        raise self.source.no_readable_episode(len(self._ids))
 
     def _decoded(self, position: int) -> DecodedEpisode | None:
         """The episode at a position, or None if its file can't be read."""
-        return self._source.get(self._ids[self._order.at(position)])
+        return self.source.get(self._ids[self._order.at(position)])
 
 
 def _described(state: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ class MomentReader:
         world_size: int = 1,
     ) -> None:
         """`mix`: of the windows, by the kind of their episode."""
-        self._source = source
+        self.source = source
         self._moments = sorted(moments.found)
         self._rows_after = moments.rows_after
         self._identity = {"snapshot": source.snapshot.hash, "seed": seed, **moments.identity}
@@ -91,11 +91,6 @@ class MomentReader:
         self._order = order_of(source.snapshot, episodes, mix or {}, seed, rank=rank, world_size=world_size)
         self._share = {"rank": rank, "world_size": world_size}
         self._taken = 0
-
-    @property
-    def source(self) -> EpisodeSource:
-        """Its episodes and their cache."""
-        return self._source
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns `rows` rows: one window, or several if episodes are shorter."""
@@ -127,7 +122,7 @@ class MomentReader:
         """Readable episodes of the moments near a position in the order, those before it first."""
         for step in range(1, NEIGHBORS + 1):
             place = self._order.at(position - step if position >= step else position + step)
-            near = self._source.get(self._moments[place].episode)
+            near = self.source.get(self._moments[place].episode)
             if near is not None:
                 yield near
 
@@ -137,11 +132,11 @@ class MomentReader:
             position = self._order.position(self._taken)
             self._taken += 1
             name, rater, frame = self._moments[self._order.at(position)]
-            if (episode := self._source.get(name)) is not None:
+            if (episode := self.source.get(name)) is not None:
                 shown = min(frame // episode.meta.frames_per_step + self._rows_after, episode.rows - 1)
                 first = max(0, shown - rows + 1)
                 last = max(first, min(shown - 1, episode.rows - rows))
                 start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
                 stop = min(start + rows, episode.rows)
                 return EpisodeWindow(episode, start, stop, position, cut=True, rater=rater or None)
-        raise self._source.no_readable_episode(len(self._moments))
+        raise self.source.no_readable_episode(len(self._moments))

@@ -50,7 +50,7 @@ class LearnedReward(RewardFunction):
         with self._on.running():
             output = forward_unroll(self._model, arrays, lane_state.reward, self._on)
             assert output.steps.utility is not None and output.end.utility is not None
-            found = fetch({"utility": torch.cat([output.steps.utility, output.end.utility]), **output.memory})
+            found = fetch({"utility": torch.cat([output.steps.utility, output.end.utility]), **output.state._asdict()})
             utility = torch.from_numpy(found["utility"])
             reward = utility_reward(utility=utility, last=torch.from_numpy(arrays["last"]))
         state = replace(lane_state, reward=fetched_state(found))
@@ -101,7 +101,7 @@ class MarkReward(RewardFunction):
             last_mark, _ = self._head.sample(output.end.core, first[-1:], before_end, uniform[-1:])
             earned = mark_rewards(torch.cat([marks, last_mark])[1:]).cpu()  # the mark at row t + 1 judges step t
             reward = torch.where(torch.tensor(arrays["last"])[:-1], 0.0, earned)
-            after = fetched_state(fetch(output.memory))
+            after = fetched_state(fetch(output.state._asdict()))
             state = _packed(_Lanes(after, before_end, lanes.key, lanes.row + len(marks)))
         return ScoredUnroll(reward.numpy(), replace(lane_state, reward=state), self.version)
 

@@ -44,9 +44,8 @@ class ActorsConfig:
     the reinforce stage have them, one network each or one server for all."""
 
     inference: Literal["local", "service"] = "local"
-    service: Resources = field(
-        default_factory=Resources
-    )  # of the server; cpus are also torch's threads; with gpus the network runs there
+    # Of the server; cpus are also torch's threads; with gpus the network runs there.
+    service: Resources = field(default_factory=Resources)
     device: str = "cpu"  # of networks that play in the process of their worlds; auto: a GPU if there is one
     precision: Literal["fp32", "bf16"] = "fp32"  # of all networks that play; heads stay float32
 
@@ -80,9 +79,8 @@ class RuntimeConfig:
     datasets: int = 1  # processes that read demonstrations and share their lanes
     num_buffers: int = 2  # batches of each kind: one in use, one being filled; more even out varying durations
     restarts: int = 5  # of a worker, before the run is given up
-    restart_window: float = (
-        3600.0  # seconds after which a restart no longer counts, if the worker has produced something
-    )
+    # Seconds after which a restart no longer counts, if the worker has produced something.
+    restart_window: float = 3600.0
     control_limit: float = 10.0  # seconds for a process to answer a status request; one that hangs never does
     stall_limit: float = 600.0  # seconds that a worker may be busy with one activity
     learner: Resources = field(default_factory=Resources)

@@ -200,8 +200,8 @@ class InferenceModel:
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
         before = concatenate_states([each.state for each in requests])
-        uploaded = self._on.upload({**joined, "hidden": before.hidden, "cell": before.cell})
-        state = RecurrentState(uploaded.pop("hidden"), uploaded.pop("cell"))
+        uploaded = self._on.upload({**joined, **before._asdict()})
+        state = RecurrentState(*(uploaded.pop(name) for name in RecurrentState._fields))
         decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 

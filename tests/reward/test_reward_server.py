@@ -23,8 +23,7 @@ from interplay.agent.unroll import allocate_rollout
 from interplay.agent.weights import export_weights
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.learned_reward import LearnedReward
-from interplay.reward.reference_gate import WithReferenceGate
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, ScoredUnroll, WithReferenceGate
 from interplay.reward.reward_server import (
     STATE_KEYS,
     LocalScorer,
