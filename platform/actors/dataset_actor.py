@@ -23,6 +23,7 @@ from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augm
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.core.setting_checks import check_at_least
 from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
@@ -56,9 +57,7 @@ class DatasetConfig:
     mirror: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "blocks", "cache_mb"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        check_at_least(1, self, "steps", "blocks", "cache_mb")
         if not 0 <= self.unknown_chance < 1:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
         if not 0 <= self.around_utterances < 1:

@@ -22,6 +22,7 @@ from interplay.agent.policy import Decision
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 from interplay.agent.weights import Weights
+from interplay.core.setting_checks import check_at_least
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.transcript import dialogue
@@ -54,11 +55,8 @@ class SetterReplayConfig:
     cache_mb: int = 256  # of recorded setters; others are read again
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "steps", "episode_steps", "blocks", "cache_mb"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
-        if self.hold_steps < 0:
-            raise ValueError(f"hold_steps is at least 0, got {self.hold_steps}")
+        check_at_least(1, self, "lanes", "steps", "episode_steps", "blocks", "cache_mb")
+        check_at_least(0, self, "hold_steps")
         if not 0 <= self.learned_setters <= 1:
             raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
 

@@ -136,14 +136,6 @@ def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
     return {**arrays, "heard": changed}
 
 
-def instruction(arrays: Arrays) -> NDArray[np.int16]:
-    """The setter's first utterance [L], zeros without one; later utterances may be no instructions."""
-    rows: NDArray[np.int16] = arrays["heard"][:, 0]
-    nonempty = np.flatnonzero((rows != 0).any(-1))
-    heard: NDArray[np.int16] = rows[nonempty[0] if len(nonempty) else -1]
-    return heard
-
-
 def other_instructions(
     heard: Sequence[NDArray[np.int16]], kinds: Sequence[str] | None = None
 ) -> dict[int, NDArray[np.int16]]:

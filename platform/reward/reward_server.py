@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.weights import Weights
+from interplay.core.setting_checks import check_at_least
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
@@ -61,8 +62,7 @@ class ServeConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ValueError(f"serve.port is from 0 to 65535, got {self.port}")
-        if self.largest_mb < 1:
-            raise ValueError(f"serve.largest_mb is at least 1, got {self.largest_mb}")
+        check_at_least(1, self, "largest_mb", group="serve.")
 
 
 class Scorer(Protocol):
