@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, get_args
 
 from interplay.episodes.vocabulary import TokenKind, VocabularyConfig
 
@@ -82,6 +82,8 @@ class AgentConfig:
 
     def _unusable_css_input(self) -> list[str]:
         """Settings with which the transformer cannot tell matching from mismatching pairs."""
+        if self.css_input not in get_args(CSSInput):
+            return [f"agent.css_input={self.css_input!r} is not one of {', '.join(get_args(CSSInput))}"]
         if self.css_input == "transformer" and self.text_film:
             return [
                 "agent.css_input=transformer with agent.text_film=true: the tokens of the image depend on its own text "

@@ -113,8 +113,7 @@ class LaneReader:
         self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
         self._order = order_of(snapshot, self._ids, mix or {}, seed, rank=rank, world_size=world_size)
-        self._seed, self._rank = seed, rank
-        self._identity = {
+        self._identity: dict[str, Any] = {
             "snapshot": snapshot.hash,
             "episodes": len(self._ids),
             "seed": seed,
@@ -183,7 +182,7 @@ class LaneReader:
 
     def _first_row(self, lane: int, episode: DecodedEpisode) -> int:
         """The row at which the first episode of a lane starts; it has at least one step left."""
-        drawn = np.random.default_rng([self._seed, self._rank, lane])
+        drawn = np.random.default_rng([self._identity["seed"], self._identity["rank"], lane])
         return int(drawn.integers(max(1, episode.rows - 1)))
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:

@@ -15,7 +15,6 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[int, FrameType | None], None]
 
-
 INTERRUPTED = 130  # exit status that shells report after Ctrl-C
 
 
