@@ -40,7 +40,7 @@ def marked_moments(snapshot: Snapshot, where: EpisodeFilter | None = None) -> Ep
     """The marks of the episodes of a snapshot that satisfy `where`; each window has the marks of its rater.
 
     Raises:
-        ValueError: there is none.
+        ValueError: these episodes have no mark.
     """
     marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
     if not marks:
