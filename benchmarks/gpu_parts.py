@@ -29,8 +29,7 @@ from interplay.agent.policy import LocalPolicy
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
 from interplay.reward.learned_reward import LearnedReward
-from interplay.reward.reference_gate import WithReferenceGate
-from interplay.reward.reward_functions import LaneState
+from interplay.reward.reward_functions import LaneState, WithReferenceGate
 
 LAGS = (0, 2)  # of `learner.check_lag`
 PROFILED = 3  # updates

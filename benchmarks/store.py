@@ -34,8 +34,8 @@ from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import decode_for_role, resimulate
-from interplay.episodes.lane_reader import LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeSource, LaneReader
+from interplay.episodes.moment_windows import MomentReader, marked_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.launch.compose import compose
@@ -89,7 +89,7 @@ def measure(run: Run, windows: int) -> Report:
     writer = RowWriter(layout, Vocabulary([], run.config.agent.tokens))
     block = allocate_demonstration(layout, ROWS - 1, 1)
 
-    def fill(reader: LaneReader | MarkedWindowReader) -> None:
+    def fill(reader: LaneReader | MomentReader) -> None:
         at = 0
         for window in reader.next(0, ROWS):
             writer.write(block, 0, at, window)
@@ -98,7 +98,7 @@ def measure(run: Run, windows: int) -> Report:
     def lane(cache_bytes: int, world: World = world) -> LaneReader:
         return LaneReader(snapshot, 1, 0, world=world, cache_bytes=cache_bytes, stagger=False)
 
-    marked = MarkedWindowReader(snapshot, 0, world=world, cache_bytes=0)
+    marked = MomentReader(EpisodeSource(snapshot, world, "solver", 0), marked_moments(snapshot), 0)
     fill(marked)  # compiles the renderer
     report: Report = {"marked windows a second, cold": rate(windows, lambda: fill(marked))}
     stream = lane(0)

@@ -39,8 +39,6 @@ class AugmentationConfig:
         return round(lanes * self.probability / (1 + self.probability)) if self.swaps == "lanes" else 0
 
     def __post_init__(self) -> None:
-        if self.swaps not in ("lanes", "windows"):
-            raise ValueError(f"reward.augmentation.swaps is one of lanes, windows; got {self.swaps!r}")
         for name in ("probability", "instruction_share", "mirror"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"reward.augmentation.{name} is a share from 0 to 1, got {getattr(self, name)!r}")

@@ -23,11 +23,12 @@ from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augm
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.core.setting_checks import check_at_least
 from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
 from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
+from interplay.episodes.moment_windows import MomentReader
 from interplay.episodes.vocabulary import Vocabulary
 
 
@@ -56,17 +57,13 @@ class DatasetConfig:
     mirror: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "blocks", "cache_mb"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        check_at_least(1, self, "steps", "blocks", "cache_mb")
         if not 0 <= self.unknown_chance < 1:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
         if not 0 <= self.around_utterances < 1:
             raise ValueError(f"around_utterances is a share from 0 to below 1, got {self.around_utterances}")
         if not 0 <= self.mirror <= 1:
             raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
-        if self.windows not in ("stream", "marked"):
-            raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
         check_mix(self.mix)
         if self.lanes < 2:
             raise ValueError(
@@ -86,7 +83,7 @@ class DatasetActor:
     def __init__(
         self,
         *,
-        reader: LaneReader | MarkedWindowReader,
+        reader: LaneReader | MomentReader,
         layout: Layout,
         vocabulary: Vocabulary,
         config: DatasetConfig,
@@ -94,7 +91,7 @@ class DatasetActor:
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
         reflection: Reflection | None = None,
-        spoken: SpokenWindowReader | None = None,
+        spoken: MomentReader | None = None,
     ) -> None:
         """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others.
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interplay.actors.lane_loop import play_in_lanes
-from interplay.actors.learned_setters import LearnedSetters
-from interplay.actors.seats import SolverSeat
+from interplay.actors.seats import LearnedSetters, SolverSeat
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder

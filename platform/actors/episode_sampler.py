@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Episode
 from interplay.episodes.episode_cache import EpisodeCache
+from interplay.episodes.episode_order import EpisodeOrder
 from interplay.episodes.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -41,12 +40,10 @@ class EpisodeSampler:
             raise ValueError(f"snapshot {snapshot.path} has no episode to replay a setter from; record some first")
         self._snapshot = snapshot
         self._ids = list(ids)
-        self._seed = seed
-        self._rank, self._world_size = rank, world_size
+        self._order = EpisodeOrder(len(ids), seed, rank=rank, world_size=world_size)
         self._drawn = 0
         self._cache = EpisodeCache(cache_bytes)
         self._unreadable: set[str] = set()
-        self._order = (-1, np.zeros(0, np.int64))  # epoch, permutation
 
     def sample(self) -> Episode:
         """Returns the next readable episode, without its pictures and poses.
@@ -55,7 +52,8 @@ class EpisodeSampler:
             DamagedEpisode: none of the episodes can be read.
         """
         for _ in range(len(self._ids)):
-            drawn = self._next()
+            drawn = self._ids[self._order.at(self._order.position(self._drawn))]
+            self._drawn += 1
             try:
                 return self.get(drawn)
             except (DamagedEpisode, UnknownFormat) as error:
@@ -80,10 +78,3 @@ class EpisodeSampler:
         if state["episodes"] != len(self._ids):
             raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]
-
-    def _next(self) -> str:
-        epoch, place = divmod(self._rank + self._drawn * self._world_size, len(self._ids))
-        if self._order[0] != epoch:
-            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(len(self._ids))
-        self._drawn += 1
-        return self._ids[int(self._order[1][place])]

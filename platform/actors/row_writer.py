@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class RowWriter:
         self._vocabulary = vocabulary
         self._unknown_chance, self._seed = unknown_chance, seed
         self._reflection, self._mirror = reflection, mirror
-        self._encoded: dict[str, NDArray[np.int16]] = {}
+        self._encode = cache(partial(vocabulary.encode, length=layout.utterance_length))
 
     def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
         """Returns a whole episode as new arrays [N + 1, 1, ...]; `passage` selects one of its raters."""
@@ -131,11 +132,6 @@ class RowWriter:
                 (positive if sign > 0 else negative)[min(step + 1, window.episode.rows - 1)] += 1
         block["positive"][rows] = positive[window.start : window.stop]
         block["negative"][rows] = negative[window.start : window.stop]
-
-    def _encode(self, text: str) -> NDArray[np.int16]:
-        if text not in self._encoded:
-            self._encoded[text] = self._vocabulary.encode(text, self._layout.utterance_length)
-        return self._encoded[text]
 
 
 def _is_demonstration(episode: DecodedEpisode, role: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""The player of the solver in several worlds, behind one interface.
+"""The player of the solver in several worlds, behind one interface, and the agent that plays the setter in them.
 
 An agent decides for all lanes in one batch, scripted players lane by lane.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -55,6 +56,22 @@ class SolverSeat(ABC):
         """
         stored = recorded and (not spec.poses or spec.vector > 0)
         return (spec.solver,) if self.needs_pictures or stored else ()
+
+
+@dataclass(frozen=True)
+class LearnedSetters:
+    """Learned setters (A.6 of the paper): a frozen agent in the setter's seat of the first `runner.lanes` lanes.
+
+    It states no tasks, so no success can be judged there.
+    """
+
+    runner: AgentRunner
+    checkpoint: str
+
+    @property
+    def lanes(self) -> int:
+        """The number of lanes that it plays in."""
+        return self.runner.lanes
 
 
 class AgentSeat(SolverSeat):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import LearnedSetters
 from interplay.actors.task_tracker import TaskTracker
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
@@ -22,6 +22,7 @@ from interplay.agent.policy import Decision
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 from interplay.agent.weights import Weights
+from interplay.core.setting_checks import check_at_least
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.transcript import dialogue
@@ -54,13 +55,8 @@ class SetterReplayConfig:
     cache_mb: int = 256  # of recorded setters; others are read again
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "steps", "episode_steps", "blocks", "cache_mb"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
-        if self.until not in ("time", "done"):
-            raise ValueError(f"until is one of time, done; got {self.until!r}")
-        if self.hold_steps < 0:
-            raise ValueError(f"hold_steps is at least 0, got {self.hold_steps}")
+        check_at_least(1, self, "lanes", "steps", "episode_steps", "blocks", "cache_mb")
+        check_at_least(0, self, "hold_steps")
         if not 0 <= self.learned_setters <= 1:
             raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
 
@@ -110,16 +106,12 @@ class SetterReplayActor:
         self._config = config
         self._first_steps = [config.episode_steps] * config.lanes if first_steps is None else list(first_steps)
         self._version = 0
+        self.lanes = config.lanes  # b
         self._lanes = [_Lane(world) for world in worlds]
         self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
         layout = runner.policy.layout
         self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
-
-    @property
-    def lanes(self) -> int:
-        """b, the number of lanes."""
-        return self._config.lanes
 
     def load_weights(self, weights: Weights, version: int) -> None:
         """Acts with these weights from the next step on."""

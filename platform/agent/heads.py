@@ -14,7 +14,7 @@ from interplay.agent.transformer import IMPOSSIBLE_LOGIT
 
 
 class ScalarHead(nn.Module):
-    """An MLP with one output, for the value and for a reward model's utility."""
+    """An MLP with one output: the value, a reward model's utility, or the logit that a pair of CSS matches."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +31,8 @@ class LaneInputs:
         self.vocabulary = vocabulary
         self.arrays: Arrays = layout.observations(1, lanes)
         self._rest = layout.rest()
-        self._encoded: dict[str, NDArray[np.int16]] = {}
+        # Bounded, because agents can generate arbitrarily many different texts.
+        self._encode = lru_cache(MAX_CACHED_TEXTS)(partial(vocabulary.encode, length=layout.utterance_length))
 
     def reset(self, lane: int) -> None:
         """Start an episode: the next `observe` of this lane is its first."""
@@ -66,10 +69,3 @@ class LaneInputs:
         """Copy this step into arrays [T, B, ...] with the same keys."""
         for key, value in self.arrays.items():
             unroll[key][step] = value[0]
-
-    def _encode(self, text: str) -> NDArray[np.int16]:
-        if text not in self._encoded:
-            if len(self._encoded) >= MAX_CACHED_TEXTS:  # agents can generate arbitrarily many different texts
-                self._encoded.clear()
-            self._encoded[text] = self.vocabulary.encode(text, self.layout.utterance_length)
-        return self._encoded[text]

@@ -109,18 +109,6 @@ class PreviousActionEmbedding(nn.Module):
         return cast(Tensor, self.table(previous.flatten(1).long() + self.offsets))
 
 
-class CSSDiscriminator(nn.Module):
-    """Discriminates matching from mismatching pairs of vision and language (for the CSS loss)."""
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Features of pairs [..., inputs] -> the logit that they match, [...]."""
-        return cast(Tensor, self.layers(features)[..., 0])
-
-
 class Agent(nn.Module):
     """Policy and value network; with `utility` or `marks`, a reward model."""
 
@@ -153,10 +141,10 @@ class Agent(nn.Module):
         self.utility = ScalarHead(utility_inputs, config.value_hidden) if utility else None
         self.marks = MarkHead(core, config.lstm) if marks else None  # has its own memory; see `MarkHead`
         tower = self.encoder.tower
-        self.css: CSSDiscriminator | None = None
+        self.css: ScalarHead | None = None
         if tower is not None and world.utterances:
             pair = 2 * tower.channels + config.width if config.css_input == "tower" else self.mixer.width
-            self.css = CSSDiscriminator(pair, config.contrast_hidden)
+            self.css = ScalarHead(pair, config.contrast_hidden)
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         """The state at the start of an episode, [B, D]."""

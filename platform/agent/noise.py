@@ -59,8 +59,4 @@ class Noise:
         return send(drawn, like.device)  # in one copy
 
     def _split(self, lanes: Tensor) -> Sequence[Tensor]:
-        parts, start = [], 0
-        for _, count in self._streams:
-            parts.append(lanes[start : start + count])
-            start += count
-        return parts
+        return torch.split(lanes, [count for _, count in self._streams])

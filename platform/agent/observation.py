@@ -16,7 +16,6 @@ Arrays are time-major, [T, B, ...]. Actors, datasets and tests feed the network 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,8 +119,3 @@ def _majority(shares: NDArray[np.int8]) -> NDArray[np.int8]:
     ]
     most: NDArray[np.int8] = np.argmax(scores, axis=0).astype(np.int8)
     return most
-
-
-def at(arrays: Mapping[str, NDArray[np.generic]], step: int) -> Arrays:
-    """The arrays of one step as [1, B, ...] views."""
-    return {key: value[step : step + 1] for key, value in arrays.items()}

@@ -58,8 +58,8 @@ def act(
         chosen = _choose(agent, output, noise, greedy)
         if not fetch_state:
             return Decision(**fetch(chosen), state=after)
-        found = fetch({**chosen, "hidden": after.hidden, "cell": after.cell})
-        kept = RecurrentState(*(torch.from_numpy(found.pop(name)) for name in ("hidden", "cell")))
+        found = fetch({**chosen, **after._asdict()})
+        kept = RecurrentState(*(torch.from_numpy(found.pop(name)) for name in RecurrentState._fields))
         return Decision(**found, state=kept)
 
 
@@ -137,12 +137,9 @@ class LocalPolicy:
         self._on = on or InferenceDevice(agent.device)
         self.agent = agent.to(self._on.device).eval()
         pack(self.agent)
+        self.layout = agent.layout
         self.greedy = greedy
         self._generator = generator
-
-    @property
-    def layout(self) -> Layout:
-        return self.agent.layout
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         with self._on.stream():

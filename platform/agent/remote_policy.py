@@ -79,14 +79,10 @@ class RemotePolicy:
         """
         self.greedy = greedy
         self._ask = ask
-        self._layout = layout
+        self.layout = layout
         self._width = width
         self._random = generator.get_state()
         self._version = 0
-
-    @property
-    def layout(self) -> Layout:
-        return self._layout
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         zeros = torch.zeros(lanes, self._width)

@@ -74,15 +74,9 @@ class AgentConfig:
             problems.append(
                 f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
             )
-        if self.attention not in get_args(AttentionKind):
-            problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(AttentionKind))}")
-        if self.movement not in get_args(MovementKind):
-            problems.append(f"agent.movement={self.movement!r} is not one of {', '.join(get_args(MovementKind))}")
         problems += self._unusable_css_input()
         if self.utterance_length < 2:
             problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
-        if self.tokens not in get_args(TokenKind):
-            problems.append(f"agent.tokens={self.tokens!r} is not one of {', '.join(get_args(TokenKind))}")
         if problems:
             raise ValueError("; ".join(problems))
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,21 +174,14 @@ def insert_entry(database: sqlite3.Connection, entry: CatalogEntry) -> None:
     database.executemany("INSERT INTO seats VALUES (?, ?, ?)", [(entry.id, *seat) for seat in entry.seats])
 
 
-def insert_marks(database: sqlite3.Connection, marks: Iterable[Mark]) -> None:
-    """Adds marks to the marks table."""
-    rows = [(mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created) for mark in marks]
+def mark_row(mark: Mark) -> list[Any]:
+    """The values of a mark, as the marks table and the journal hold them."""
+    return [mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created]
+
+
+def insert_marks(database: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
+    """Adds marks, as `mark_row` makes them, to the marks table; known ones stay as they are."""
     database.executemany("INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, NULL)", rows)
-
-
-def read_entries(database: sqlite3.Connection, ids: Collection[str]) -> list[CatalogEntry]:
-    """The entries of these episodes, in the order of their ids."""
-    seats: dict[str, list[tuple[str, str]]] = {}
-    with closing(database.execute("SELECT episode, role, kind FROM seats ORDER BY episode, role, kind")) as rows:
-        for episode, role, kind in rows:
-            seats.setdefault(episode, []).append((role, kind))
-    wanted = set(ids)
-    with closing(database.execute("SELECT * FROM episodes ORDER BY id")) as rows:
-        return [_entry(row, tuple(seats.get(row[0], ()))) for row in rows if row[0] in wanted]
 
 
 def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogEntry:
@@ -199,20 +193,6 @@ def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogE
         raise sqlite3.DatabaseError(f"its row of episode {row[0]!r} is wrong") from error
 
 
-def read_marks(
-    database: sqlite3.Connection, episodes: Collection[str] | None = None, rater: str | None = None
-) -> list[Mark]:
-    """Marks that were not undone, by episode, rater and frame."""
-    query, values = "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL", []
-    if rater is not None:
-        query, values = query + " AND rater = ?", [rater]
-    if episodes is not None and len(episodes) == 1:
-        query, values = query + " AND episode = ?", [*values, *episodes]
-    wanted = None if episodes is None else set(episodes)
-    with closing(database.execute(f"{query} ORDER BY episode, rater, frame, id", values)) as rows:
-        return [_mark(row) for row in rows if wanted is None or row[0] in wanted]
-
-
 # A rater with a mark has watched the episode, also in stores of versions that recorded no ratings.
 RATED = "SELECT episode, rater FROM ratings UNION SELECT episode, rater FROM marks WHERE undone IS NULL"
 
@@ -220,20 +200,6 @@ RATED = "SELECT episode, rater FROM ratings UNION SELECT episode, rater FROM mar
 def insert_ratings(database: sqlite3.Connection, ratings: Iterable[Sequence[Any]]) -> None:
     """Adds (episode, rater, time) to the table of ratings; known ones keep their time."""
     database.executemany("INSERT OR IGNORE INTO ratings VALUES (?, ?, ?)", ratings)
-
-
-def read_raters(database: sqlite3.Connection, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The raters of each rated episode, sorted; with or without marks."""
-    query, values = RATED, list[str]()
-    if episodes is not None and len(episodes) == 1:
-        query, values = f"SELECT * FROM ({RATED}) WHERE episode = ?", [*episodes]
-    wanted = None if episodes is None else set(episodes)
-    found: dict[str, tuple[str, ...]] = {}
-    with closing(database.execute(f"SELECT * FROM ({query}) ORDER BY episode, rater", values)) as rows:
-        for episode, rater in rows:
-            if wanted is None or episode in wanted:
-                found[episode] = (*found.get(episode, ()), rater)
-    return found
 
 
 def is_mark_row(row: Sequence[object]) -> bool:
@@ -283,3 +249,61 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
 
 def _marks_for(values: Collection[object]) -> str:
     return ", ".join("?" for _ in values)
+
+
+class EpisodeIndex(ABC):
+    """The open file of a catalog or of a snapshot: what is read from its tables."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Context in which damage to the file is reported with its remedy."""
+
+    def _condition(self, where: EpisodeFilter) -> tuple[str, list[object]]:
+        """The condition of the episodes that `select` lists, as SQL, and its values."""
+        return sql_condition(where)
+
+    def select(self, where: EpisodeFilter) -> list[str]:
+        """The ids of the episodes that satisfy `where`, oldest first."""
+        condition, values = self._condition(where)
+        return [str(row[0]) for row in self._rows(f"SELECT id FROM episodes WHERE {condition} ORDER BY id", values)]
+
+    def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
+        """The entries of the episodes that satisfy `where`, oldest first."""
+        return self._entries(self.select(where or EpisodeFilter()))
+
+    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
+        """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
+        query, values = "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL", []
+        if rater is not None:
+            query, values = query + " AND rater = ?", [rater]
+        if episodes is not None and len(episodes) == 1:
+            query, values = query + " AND episode = ?", [*values, *episodes]
+        wanted = None if episodes is None else set(episodes)
+        query += " ORDER BY episode, rater, frame, id"
+        with self._reading() as database, closing(database.execute(query, values)) as rows:
+            return [_mark(row) for row in rows if wanted is None or row[0] in wanted]
+
+    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
+        """The raters that watched each episode, sorted, with or without marking it; unrated ones are left out."""
+        query, values = RATED, list[str]()
+        if episodes is not None and len(episodes) == 1:
+            query, values = f"SELECT * FROM ({RATED}) WHERE episode = ?", [*episodes]
+        wanted = None if episodes is None else set(episodes)
+        found: dict[str, tuple[str, ...]] = {}
+        for episode, rater in self._rows(f"SELECT * FROM ({query}) ORDER BY episode, rater", values):
+            if wanted is None or episode in wanted:
+                found[episode] = (*found.get(episode, ()), rater)
+        return found
+
+    def _entries(self, ids: Collection[str]) -> list[CatalogEntry]:
+        """The entries of these episodes, in the order of their ids."""
+        seats: dict[str, list[tuple[str, str]]] = {}
+        for episode, role, kind in self._rows("SELECT episode, role, kind FROM seats ORDER BY episode, role, kind"):
+            seats.setdefault(episode, []).append((role, kind))
+        wanted = set(ids)
+        with self._reading() as database, closing(database.execute("SELECT * FROM episodes ORDER BY id")) as rows:
+            return [_entry(row, tuple(seats.get(row[0], ()))) for row in rows if row[0] in wanted]
+
+    def _rows(self, query: str, values: Iterable[object] = ()) -> list[Any]:
+        with self._reading() as database:
+            return database.execute(query, tuple(values)).fetchall()

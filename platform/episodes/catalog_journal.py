@@ -17,7 +17,6 @@ from typing import Any
 
 from interplay.core.files import JsonLines, sync, write_whole
 from interplay.episodes.catalog_index import insert_marks, insert_ratings, is_mark_row
-from interplay.episodes.episode import Mark
 
 JOURNAL = "marks.jsonl"
 Change = Mapping[str, Any]
@@ -65,7 +64,7 @@ def apply_change(database: sqlite3.Connection, change: Change) -> None:
     when = change["time"]
     match change["change"]:
         case "mark":
-            insert_marks(database, _marks(change))
+            insert_marks(database, change["marks"])
         case "rate":
             insert_ratings(database, [(episode, rater, when) for episode, rater in change["ratings"]])
         case "undo":
@@ -133,13 +132,6 @@ def flag_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
         {"time": when, "change": "flag", "episode": episode, "reason": str(reason)}
         for episode, reason, when in rows
         if isinstance(episode, str)
-    ]
-
-
-def _marks(change: Change) -> list[Mark]:
-    return [
-        Mark(episode=episode, rater=rater, frame=frame, sign=sign, id=id_, created=created)
-        for id_, episode, rater, frame, sign, created in change["marks"]
     ]
 
 

@@ -23,7 +23,7 @@ class RowDrawer:
         assert episode.poses is not None, "rows are drawn from poses"
         self._episode, self._poses = episode.meta.id, episode.poses
         self._start = episode.initial_state
-        self._role, self._world, self._cache = role, world, cache
+        self._role, self._world, self._cache = role, world, cache or EpisodeCache(0)
 
     def __len__(self) -> int:
         return len(self._poses)
@@ -35,29 +35,18 @@ class RowDrawer:
 
     def views(self, start: int, stop: int) -> list[View]:
         """The views of the rows from `start` to `stop` (exclusive); they hold no utterances."""
-        found = [self._cached(row) for row in range(start, stop)]
-        missing = [start + offset for offset, view in enumerate(found) if view is None]
+        found = {row: self._cache.find((self._episode, self._role, row)) for row in range(start, stop)}
+        missing = [row for row, view in found.items() if view is None]
         if missing:
             self._world.prepare_show(self._start)  # another episode may have used the world since
             poses = self._poses[missing[0] : missing[-1] + 1]
             for row in missing:
                 self._world.show(poses[row - missing[0]])
-                found[row - start] = self._kept(row, self._world.view(self._role))
-        return [view for view in found if view is not None]
-
-    def _cached(self, row: int) -> View | None:
-        view: View | None = None if self._cache is None else self._cache.find(self._key(row))
-        return view
-
-    def _kept(self, row: int, view: View) -> View:
-        kept = View(image=view.image, vector=view.vector)
-        if self._cache is not None:
-            size = sum(part.nbytes for part in (view.image, view.vector) if part is not None)
-            self._cache.keep(self._key(row), kept, size)
-        return kept
-
-    def _key(self, row: int) -> tuple[str, str, int]:
-        return self._episode, self._role, row
+                view = self._world.view(self._role)
+                found[row] = View(image=view.image, vector=view.vector)
+                size = sum(part.nbytes for part in (view.image, view.vector) if part is not None)
+                self._cache.keep((self._episode, self._role, row), found[row], size)
+        return list(found.values())
 
 
 class DrawnRows:

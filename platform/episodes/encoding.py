@@ -29,6 +29,7 @@ WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
 # Left out of `META_MEMBER` where empty:
 OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people", "reasons"}
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError)  # raised by readers
 EpisodeArrays = Mapping[str, NDArray[Any]]
 
 
@@ -74,11 +75,9 @@ def decode(data: bytes, *, source: str, trusted: bool = False) -> Episode:
         episode = _assemble(meta, arrays)
         if trusted:
             episode = _with_stored_poses(episode, archive, shapes, len(data))
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, NotImplementedError) as error:
-        raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
     except (DamagedEpisode, UnknownFormat):
         raise
-    except (ValueError, RuntimeError, MemoryError, OSError) as error:
+    except (*DAMAGE, EOFError, RuntimeError, MemoryError) as error:
         raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
     disagreement = _disagreement(episode)
     if disagreement:
@@ -98,7 +97,7 @@ def load_meta(path: Path) -> EpisodeMeta:
             return _read_meta(archive, str(path))[0]
     except (DamagedEpisode, UnknownFormat):
         raise
-    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError) as error:
+    except DAMAGE as error:
         raise DamagedEpisode(f"{path} is damaged ({error!r}); restore it from a copy or purge it") from error
 
 

@@ -16,7 +16,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
@@ -28,23 +27,20 @@ from interplay.episodes.catalog_index import (
     CatalogEntry,
     DamagedCatalog,
     EpisodeFilter,
+    EpisodeIndex,
     check_integrity,
     damage_reported,
     insert_entry,
-    read_entries,
-    read_marks,
-    read_raters,
     sql_condition,
 )
 from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, apply_change, changes_of
-from interplay.episodes.episode import Mark
 
 CATALOG_VERSION = 2
 CATALOG = "catalogue.db"
 TABLES = {"episodes", "seats", "marks", "deleted", "flags"}
 
 
-class EpisodeCatalog:
+class EpisodeCatalog(EpisodeIndex):
     """The open catalog of the store in `root`. Every method is one transaction.
 
     `rebuild` creates a catalog that is missing or empty although there are episodes or a journal, and checks all of an
@@ -92,86 +88,23 @@ class EpisodeCatalog:
             raise KeyError(f"the store has no episode {episode!r}; reindex() finds files put there by others")
         return str(rows[0][0])
 
-    def ids(self, where: EpisodeFilter) -> list[str]:
-        """The episodes that satisfy `where` and are not deleted, oldest first; flagged only if it asks."""
-        condition, values = sql_condition(where)
-        condition += " AND id NOT IN (SELECT episode FROM deleted)"
-        condition += "" if where.flagged else " AND id NOT IN (SELECT episode FROM flags)"
-        return [str(row[0]) for row in self._rows(f"SELECT id FROM episodes WHERE {condition} ORDER BY id", values)]
-
-    def entries(self, where: EpisodeFilter) -> list[CatalogEntry]:
-        """The index entries of the episodes that `ids` lists."""
-        wanted = self.ids(where)
-        with self._reading() as database:
-            return read_entries(database, wanted)
-
-    def entry(self, episode: str) -> CatalogEntry | None:
-        """The index entry of one episode that is not deleted."""
+    def entry(self, episode: str) -> CatalogEntry:
+        """The index entry of one episode. Raises KeyError if the store has none of this id, or it is deleted."""
         condition = "id = ? AND id NOT IN (SELECT episode FROM deleted)"
         if not self._rows(f"SELECT 1 FROM episodes WHERE {condition}", [episode]):
-            return None
-        with self._reading() as database:
-            return read_entries(database, [episode])[0]
+            raise KeyError(f"the store has no episode {episode!r}")
+        return self._entries([episode])[0]
 
-    def count(self) -> int:
+    def __len__(self) -> int:
         """The number of episodes that are not deleted."""
         return int(self._rows("SELECT count(*) FROM episodes WHERE id NOT IN (SELECT episode FROM deleted)")[0][0])
-
-    def delete(self, episode: str) -> None:
-        """Flags an episode as deleted; its file stays until it is purged."""
-        self.change({"change": "delete", "episode": episode})
-
-    def restore(self, episode: str) -> None:
-        """Removes the flag, unless the file has been purged."""
-        self.change({"change": "restore", "episode": episode})
-
-    def flag(self, episode: str, reason: str) -> None:
-        """Keeps an episode out of lists and snapshots that do not ask for flagged ones."""
-        self.change({"change": "flag", "episode": episode, "reason": reason})
-
-    def unflag(self, episode: str) -> None:
-        """Removes the flag of an episode."""
-        self.change({"change": "unflag", "episode": episode})
 
     def flags(self) -> dict[str, str]:
         """Flagged episodes, and why."""
         return dict(self._rows("SELECT episode, reason FROM flags"))
 
-    def deleted(self) -> list[str]:
-        """Flagged episodes whose files have not been purged yet."""
-        return [str(row[0]) for row in self._rows("SELECT episode FROM deleted WHERE purged IS NULL")]
-
-    def purged(self, episodes: Collection[str]) -> None:
-        """Records that the files of deleted episodes have been removed."""
-        self.change({"change": "purge", "episodes": list(episodes)})
-
-    def add_marks(self, marks: Iterable[Mark]) -> None:
-        """Adds marks; an existing mark of the same id is left unchanged."""
-        rows = [[mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created] for mark in marks]
-        self.change({"change": "mark", "marks": rows})
-
-    def undo_mark(self, mark: str) -> None:
-        """Hides a mark permanently. Raises KeyError for an unknown id."""
-        if not self._rows("SELECT 1 FROM marks WHERE id = ?", [mark]):
-            raise KeyError(f"there is no mark {mark!r} to undo")
-        self.change({"change": "undo", "mark": mark})
-
-    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
-        """Marks that were not undone, by episode, rater and frame."""
-        with self._reading() as database:
-            return read_marks(database, episodes, rater)
-
-    def add_ratings(self, ratings: Iterable[tuple[str, str]]) -> None:
-        """Records that raters watched episodes: (episode, rater)."""
-        self.change({"change": "rate", "ratings": [list(each) for each in ratings]})
-
-    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
-        """The raters that watched each episode, with or without marking it."""
-        with self._reading() as database:
-            return read_raters(database, episodes)
-
-    def erase_marks(self, rater: str) -> None:
-        """Deletes the marks of a rater, so that no byte of them stays in the catalog or in the journal."""
+    def wipe_marks(self, rater: str) -> None:
+        """Deletes the marks and ratings of a rater, so that no byte of them stays in the catalog or in the journal."""
         with self._reading() as database:
             database.execute("PRAGMA secure_delete = ON")
         with self._writing() as database:
@@ -274,9 +207,11 @@ class EpisodeCatalog:
         """Notes, within a transaction, that the catalog has all of the journal."""
         database.execute("INSERT OR REPLACE INTO journaled VALUES (0, ?)", [self._journal.size()])
 
-    def _rows(self, query: str, values: Iterable[object] = ()) -> list[Any]:
-        with self._reading() as database:
-            return database.execute(query, tuple(values)).fetchall()
+    def _condition(self, where: EpisodeFilter) -> tuple[str, list[object]]:
+        """Deleted episodes are left out, and flagged ones unless `where` asks for them."""
+        condition, values = sql_condition(where)
+        condition += " AND id NOT IN (SELECT episode FROM deleted)"
+        return condition + ("" if where.flagged else " AND id NOT IN (SELECT episode FROM flags)"), values
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

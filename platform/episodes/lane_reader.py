@@ -8,11 +8,10 @@ cursor of a few numbers.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,25 +29,11 @@ CACHE_BYTES = 512 * 2**20
 NEIGHBORS = 8  # episodes near another one that may lend it a text
 
 
-@dataclass(frozen=True)
-class LaneCursor:
+class LaneCursor(NamedTuple):
     """A lane's position: its episode's place in the order, and the next row to read."""
 
     position: int
     row: int
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """The positions of all lanes of a rank; JSON-serializable (with `dataclasses.asdict`)."""
-
-    snapshot: str  # hash of the snapshot
-    episodes: int  # number of episodes in the order
-    seed: int
-    rank: int
-    world_size: int
-    taken: int  # number of this rank's episodes assigned to lanes so far (the next k)
-    lanes: tuple[LaneCursor | None, ...]  # None: not started
 
 
 @dataclass(frozen=True)
@@ -104,7 +89,7 @@ class EpisodeSource:
 class LaneReader:
     """`lanes` streams over the episodes of a snapshot that satisfy `where`, decoded for `role`.
 
-    Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode, without
+    Unreadable files are logged, skipped and listed in `source.unreadable`. Each lane holds its current episode, without
     drawn pictures; `cache_bytes` limits the memory for caching decoded episodes and drawn rows.
     """
 
@@ -124,24 +109,20 @@ class LaneReader:
         stagger: bool = False,
     ) -> None:
         every_rater = where is not None and where.rated is True
-        self._source = EpisodeSource(snapshot, world, role, cache_bytes, every_rater=every_rater)
+        self.source = EpisodeSource(snapshot, world, role, cache_bytes, every_rater=every_rater)
         self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
         self._order = order_of(snapshot, self._ids, mix or {}, seed, rank=rank, world_size=world_size)
-        self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
-        self._taken = 0
-        self._lanes: list[LaneCursor | None] = [None] * lanes
+        self._identity: dict[str, Any] = {
+            "snapshot": snapshot.hash,
+            "episodes": len(self._ids),
+            "seed": seed,
+            "rank": rank,
+            "world_size": world_size,
+        }
+        self._taken = 0  # number of this rank's episodes assigned to lanes so far (the next k)
+        self._lanes: list[LaneCursor | None] = [None] * lanes  # None: not started
         self._episodes: list[DecodedEpisode | None] = [None] * lanes
-
-    @property
-    def source(self) -> EpisodeSource:
-        """Its episodes and their cache."""
-        return self._source
-
-    @property
-    def unreadable(self) -> set[str]:
-        """The ids of the episodes skipped so far."""
-        return self._source.unreadable
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns the next `rows` rows of a lane, as windows of one or more episodes."""
@@ -158,7 +139,8 @@ class LaneReader:
 
     def state(self) -> dict[str, Any]:
         """The positions of all lanes, JSON-serializable."""
-        return dataclasses.asdict(dataclasses.replace(self._start, taken=self._taken, lanes=tuple(self._lanes)))
+        lanes = tuple(None if lane is None else lane._asdict() for lane in self._lanes)
+        return {**self._identity, "taken": self._taken, "lanes": lanes}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continues exactly from the positions in `state`.
@@ -167,14 +149,12 @@ class LaneReader:
             ValueError: `state` comes from another snapshot, seed, rank or number of lanes.
         """
         lanes = tuple(None if lane is None else LaneCursor(**lane) for lane in state["lanes"])
-        cursor = Cursor(**{**state, "lanes": lanes})
-        wanted = dataclasses.replace(self._start, taken=cursor.taken, lanes=cursor.lanes)
-        if cursor != wanted or len(lanes) != len(self._lanes):
+        if {**state, **self._identity} != state or len(lanes) != len(self._lanes):
             raise ValueError(
-                f"this cursor is of another stream: it has {_identity(cursor)}, "
-                f"this reader {_identity(self._start)}; resume with the settings of the checkpoint"
+                f"this cursor is of another stream: it has {_described(state)}, "
+                f"this reader {_described(self.state())}; resume with the settings of the checkpoint"
             )
-        self._taken = cursor.taken
+        self._taken = state["taken"]
         self._lanes = list(lanes)
         self._episodes = [None] * len(lanes)
 
@@ -202,7 +182,7 @@ class LaneReader:
 
     def _first_row(self, lane: int, episode: DecodedEpisode) -> int:
         """The row at which the first episode of a lane starts; it has at least one step left."""
-        drawn = np.random.default_rng([self._start.seed, self._start.rank, lane])
+        drawn = np.random.default_rng([self._identity["seed"], self._identity["rank"], lane])
         return int(drawn.integers(max(1, episode.rows - 1)))
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
@@ -213,15 +193,15 @@ class LaneReader:
             episode = self._decoded(position)
             if episode is not None:
                 return episode, LaneCursor(position, 0)
-        raise self._source.no_readable_episode(len(self._ids))
+        raise self.source.no_readable_episode(len(self._ids))
 
     def _decoded(self, position: int) -> DecodedEpisode | None:
         """The episode at a position, or None if its file can't be read."""
-        return self._source.get(self._ids[self._order.at(position)])
+        return self.source.get(self._ids[self._order.at(position)])
 
 
-def _identity(cursor: Cursor) -> str:
+def _described(state: Mapping[str, Any]) -> str:
     return (
-        f"snapshot {cursor.snapshot[:12]}, {cursor.episodes} episodes, seed {cursor.seed}, "
-        f"rank {cursor.rank} of {cursor.world_size}, {len(cursor.lanes)} lanes"
+        f"snapshot {state['snapshot'][:12]}, {state['episodes']} episodes, seed {state['seed']}, "
+        f"rank {state['rank']} of {state['world_size']}, {len(state['lanes'])} lanes"
     )

@@ -8,17 +8,15 @@ the number of windows read before.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import order_of
-from interplay.episodes.lane_reader import CACHE_BYTES, NEIGHBORS, EpisodeSource, EpisodeWindow
+from interplay.episodes.lane_reader import NEIGHBORS, EpisodeSource, EpisodeWindow
 from interplay.episodes.snapshot import Snapshot
 
 
@@ -30,15 +28,53 @@ class EpisodeMoment(NamedTuple):
     frame: int
 
 
-class MomentReader(ABC):
-    """Windows around moments; consecutive windows are independent, whatever their lane."""
+class EpisodeMoments(NamedTuple):
+    """Moments to read windows around."""
 
-    rows_after: int  # from the row at which the moment's step begins to the row that a window has to show
+    found: list[EpisodeMoment]
+    rows_after: int  # from the row at which a moment's step begins to the row that its window has to show
+    identity: dict[str, Any]  # fields of a reader's state, in addition to snapshot and seed; JSON-able
+
+
+def marked_moments(snapshot: Snapshot, where: EpisodeFilter | None = None) -> EpisodeMoments:
+    """The marks of the episodes of a snapshot that satisfy `where`; each window has the marks of its rater.
+
+    Raises:
+        ValueError: these episodes have no mark.
+    """
+    marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
+    if not marks:
+        raise ValueError(f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark")
+    found = [EpisodeMoment(mark.episode, mark.rater, mark.frame) for mark in marks]
+    return EpisodeMoments(found, 1, {"marks": len(found)})  # placed at the first row that shows the cause of a mark
+
+
+def spoken_moments(snapshot: Snapshot, role: str, where: EpisodeFilter | None = None) -> EpisodeMoments:
+    """The utterances of a role in the episodes of a snapshot that satisfy `where`.
+
+    The beginnings of all these files are read at once. An unreadable file has no utterances; if it became so between
+    two runs, the order of the others changes.
+
+    Raises:
+        ValueError: the role says nothing in these episodes.
+    """
+    metas = snapshot.metas(where or EpisodeFilter())
+    found = [EpisodeMoment(meta.id, "", said.frame) for meta in metas for said in meta.utterances if said.role == role]
+    if not found:
+        raise ValueError(
+            f"the {role} says nothing in {snapshot.path}, so there are no windows around utterances: "
+            "set dataset.around_utterances=0"
+        )
+    return EpisodeMoments(found, 0, {"spoken by": role})
+
+
+class MomentReader:
+    """Windows around moments of a source's episodes; consecutive windows are independent, whatever their lane."""
 
     def __init__(
         self,
         source: EpisodeSource,
-        moments: Sequence[EpisodeMoment],
+        moments: EpisodeMoments,
         seed: int,
         *,
         mix: Mapping[str, float] | None = None,
@@ -46,22 +82,15 @@ class MomentReader(ABC):
         world_size: int = 1,
     ) -> None:
         """`mix`: of the windows, by the kind of their episode."""
-        self._source = source
-        self._moments = sorted(moments)
+        self.source = source
+        self._moments = sorted(moments.found)
+        self._rows_after = moments.rows_after
+        self._identity = {"snapshot": source.snapshot.hash, "seed": seed, **moments.identity}
         self._seed = seed
         episodes = [moment.episode for moment in self._moments]
         self._order = order_of(source.snapshot, episodes, mix or {}, seed, rank=rank, world_size=world_size)
         self._share = {"rank": rank, "world_size": world_size}
         self._taken = 0
-
-    @property
-    def source(self) -> EpisodeSource:
-        """Its episodes and their cache."""
-        return self._source
-
-    @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """Fields of the state that identify these moments, in addition to snapshot and seed; JSON-able."""
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns `rows` rows: one window, or several if episodes are shorter."""
@@ -73,8 +102,7 @@ class MomentReader(ABC):
 
     def state(self) -> dict[str, Any]:
         """The position in the order, JSON-able."""
-        identity = {"snapshot": self._source.snapshot.hash, "seed": self._seed, **self.identity()}
-        return {**identity, "taken": self._taken, **self._share}
+        return {**self._identity, "taken": self._taken, **self._share}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continues exactly from the position in `state`.
@@ -94,7 +122,7 @@ class MomentReader(ABC):
         """Readable episodes of the moments near a position in the order, those before it first."""
         for step in range(1, NEIGHBORS + 1):
             place = self._order.at(position - step if position >= step else position + step)
-            near = self._source.get(self._moments[place].episode)
+            near = self.source.get(self._moments[place].episode)
             if near is not None:
                 yield near
 
@@ -104,82 +132,11 @@ class MomentReader(ABC):
             position = self._order.position(self._taken)
             self._taken += 1
             name, rater, frame = self._moments[self._order.at(position)]
-            if (episode := self._source.get(name)) is not None:
-                shown = min(frame // episode.meta.frames_per_step + self.rows_after, episode.rows - 1)
+            if (episode := self.source.get(name)) is not None:
+                shown = min(frame // episode.meta.frames_per_step + self._rows_after, episode.rows - 1)
                 first = max(0, shown - rows + 1)
                 last = max(first, min(shown - 1, episode.rows - rows))
                 start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
                 stop = min(start + rows, episode.rows)
                 return EpisodeWindow(episode, start, stop, position, cut=True, rater=rater or None)
-        raise self._source.no_readable_episode(len(self._moments))
-
-
-class MarkedWindowReader(MomentReader):
-    """Windows around the marks of the episodes of a snapshot that satisfy `where`, each with the marks of its rater."""
-
-    rows_after = 1  # a mark of a step is placed at the first row that shows its cause
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        seed: int,
-        *,
-        world: World | None = None,
-        role: str = "solver",
-        where: EpisodeFilter | None = None,
-        mix: Mapping[str, float] | None = None,
-        cache_bytes: int = CACHE_BYTES,
-        rank: int = 0,
-        world_size: int = 1,
-    ) -> None:
-        marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
-        if not marks:
-            raise ValueError(
-                f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark"
-            )
-        moments = [EpisodeMoment(mark.episode, mark.rater, mark.frame) for mark in marks]
-        source = EpisodeSource(snapshot, world, role, cache_bytes)
-        super().__init__(source, moments, seed, mix=mix, rank=rank, world_size=world_size)
-
-    def identity(self) -> dict[str, Any]:
-        return {"marks": len(self._moments)}
-
-
-class SpokenWindowReader(MomentReader):
-    """Windows around the utterances of a source's role in its episodes that satisfy `where`.
-
-    The beginnings of all these files are read at once. An unreadable file has no utterances; if it became so between
-    two runs, the order of the others changes.
-
-    Raises:
-        ValueError: the role says nothing in these episodes.
-    """
-
-    rows_after = 0
-
-    def __init__(
-        self,
-        source: EpisodeSource,
-        seed: int,
-        *,
-        where: EpisodeFilter | None = None,
-        mix: Mapping[str, float] | None = None,
-        rank: int = 0,
-        world_size: int = 1,
-    ) -> None:
-        metas = source.snapshot.metas(where or EpisodeFilter())
-        moments = [
-            EpisodeMoment(meta.id, "", said.frame)
-            for meta in metas
-            for said in meta.utterances
-            if said.role == source.role
-        ]
-        if not moments:
-            raise ValueError(
-                f"the {source.role} says nothing in {source.snapshot.path}, so there are no windows around utterances: "
-                "set dataset.around_utterances=0"
-            )
-        super().__init__(source, moments, seed, mix=mix, rank=rank, world_size=world_size)
-
-    def identity(self) -> dict[str, Any]:
-        return {"spoken by": self._source.role}
+        raise self.source.no_readable_episode(len(self._moments))

@@ -98,7 +98,7 @@ class EpisodeRecorder:
         for role in self._world.spec.roles:
             draft.control[role] = [(0, self._players.get(role, {}).get("kind", "scripted"))]
         self._draft = draft
-        self._observe(views, transcript.opening_frame(self._world.spec.frames_per_step))
+        self._observe(views, -self._world.spec.frames_per_step)  # a text shown there belongs to the step before
 
     def ask(self, task: Mapping[str, Any]) -> None:
         """Records that a task (its `to_json`) is asked from the next step on; a task still open ends as replaced."""

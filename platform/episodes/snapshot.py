@@ -12,7 +12,7 @@ import json
 import logging
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -27,16 +27,14 @@ from interplay.episodes.catalog_index import (
     RATING_TABLE,
     CatalogEntry,
     EpisodeFilter,
+    EpisodeIndex,
     check_integrity,
     damage_reported,
     insert_entry,
     insert_marks,
     insert_ratings,
-    read_entries,
-    read_marks,
-    read_raters,
+    mark_row,
     seating,
-    sql_condition,
 )
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
@@ -46,7 +44,7 @@ log = logging.getLogger(__name__)
 SNAPSHOT_VERSION = 1
 
 
-class Snapshot:
+class Snapshot(EpisodeIndex):
     """An opened snapshot. Its store's root is the folder above `snapshots/`.
 
     Raises:
@@ -85,19 +83,6 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def select(self, where: EpisodeFilter) -> list[str]:
-        """The ids of its episodes that satisfy `where`, oldest first."""
-        condition, values = sql_condition(where)
-        query = f"SELECT id FROM episodes WHERE {condition} ORDER BY id"
-        with self._reading() as database:
-            return [str(row[0]) for row in database.execute(query, values)]
-
-    def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
-        """The entries of its episodes that satisfy `where`, oldest first."""
-        wanted = self.select(where or EpisodeFilter())
-        with self._reading() as database:
-            return read_entries(database, wanted)
-
     def composition(self) -> dict[str, int]:
         """The number of its episodes of each kind and round, as "human-agent@1"; see `seating`."""
         counts = Counter(f"{seating(entry)}@{entry.round}" for entry in self.entries())
@@ -105,19 +90,8 @@ class Snapshot:
 
     def condition(self) -> dict[str, Any]:
         """The filter that its episodes satisfy; also the shares in which they are read (`mix`), if it states any."""
-        with self._reading() as database:
-            found: dict[str, Any] = json.loads(database.execute("SELECT condition FROM chosen").fetchone()[0])
+        found: dict[str, Any] = json.loads(self._rows("SELECT condition FROM chosen")[0][0])
         return found
-
-    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
-        """The marks at the time of the snapshot, by episode, rater and frame."""
-        with self._reading() as database:
-            return read_marks(database, episodes, rater)
-
-    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
-        """The raters that had watched each episode, sorted, with or without marking it; unrated ones are left out."""
-        with self._reading() as database:
-            return read_raters(database, episodes)
 
     def read(self, episode: str) -> Episode:
         """Reads an episode by its id and verifies its hash.
@@ -126,13 +100,12 @@ class Snapshot:
             KeyError: the snapshot does not list it.
             DamagedEpisode, UnknownFormat: its file can't be read, or has changed.
         """
-        with self._reading() as database:
-            found = database.execute("SELECT path, sha256 FROM episodes WHERE id = ?", [episode]).fetchone()
-        if found is None:
+        found = self._rows("SELECT path, sha256 FROM episodes WHERE id = ?", [episode])
+        if not found:
             raise KeyError(f"snapshot {self.path} does not list episode {episode!r}")
-        path = self.root / str(found[0])
+        path = self.root / str(found[0][0])
         data = read_bytes(path)
-        if hashlib.sha256(data).hexdigest() != found[1]:
+        if hashlib.sha256(data).hexdigest() != found[0][1]:
             raise DamagedEpisode(f"{path} is not the file that was frozen (its hash differs); restore it from a copy")
         return decode(data, source=str(path), trusted=True)
 
@@ -140,10 +113,8 @@ class Snapshot:
         """The metadata of its readable episodes that satisfy `where`, oldest first.
 
         Arrays are not read, and hashes not verified."""
-        condition, values = sql_condition(where)
-        with self._reading() as database:
-            found = database.execute(f"SELECT path FROM episodes WHERE {condition} ORDER BY id", values).fetchall()
-        for (path,) in found:
+        condition, values = self._condition(where)
+        for (path,) in self._rows(f"SELECT path FROM episodes WHERE {condition} ORDER BY id", values):
             try:
                 yield load_meta(self.root / str(path))
             except (DamagedEpisode, UnknownFormat) as error:
@@ -194,7 +165,7 @@ def freeze(
         database.execute("INSERT INTO chosen VALUES (?)", [_as_json(where, mix or {})])
         for entry in entries:
             insert_entry(database, entry)
-        insert_marks(database, marks)
+        insert_marks(database, map(mark_row, marks))
         silent = {(episode, rater) for episode, each in raters.items() for rater in each}
         silent -= {(mark.episode, mark.rater) for mark in marks}
         if silent:

@@ -23,11 +23,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from interplay.core.files import TEMPORARY_SUFFIX, write_whole
-from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of
+from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
 from interplay.episodes.episode_catalog import EpisodeCatalog
@@ -36,22 +35,14 @@ from interplay.episodes.snapshot import Snapshot, freeze
 EPISODE_SUFFIX = ".npz"
 
 
-@dataclass(frozen=True)
-class StoredFile:
-    """A stored file: its path relative to the root of the store, and the hash of its bytes."""
-
-    path: str
-    sha256: str
-
-
 class EpisodeFiles:
     """`root`/episodes/<day>/<id>.npz, one immutable file per episode."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def place(self, episode: Episode) -> StoredFile:
-        """Writes an episode atomically: after a power cut, its file is complete or absent.
+    def place(self, episode: Episode) -> CatalogEntry:
+        """Writes an episode atomically: after a power cut, its file is complete or absent. Returns its catalog entry.
 
         Raises:
             FileExistsError: an episode with this id exists; files are never changed.
@@ -64,12 +55,17 @@ class EpisodeFiles:
             raise FileExistsError(f"{path} exists already; episodes are immutable, give the new one its own id")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
-        return StoredFile(str(path.relative_to(self._root)), hashlib.sha256(data).hexdigest())
+        return self._entry(path, data, episode.meta)
 
     def found(self) -> Iterator[tuple[str, Path]]:
         """Every episode file as (path relative to the root, path)."""
         for path in sorted((self._root / "episodes").glob(f"*/*{EPISODE_SUFFIX}")):
             yield str(path.relative_to(self._root)), path
+
+    def entry(self, path: Path) -> CatalogEntry:
+        """The catalog entry of a file, whose episode is checked. Raises DamagedEpisode or UnknownFormat."""
+        data = read_bytes(path)
+        return self._entry(path, data, decode(data, source=str(path)).meta)
 
     def sweep(self, *, older_than: float) -> int:
         """Removes temporary files of killed writers, untouched for `older_than` seconds; returns their number."""
@@ -79,6 +75,9 @@ class EpisodeFiles:
                 path.unlink()
                 swept += 1
         return swept
+
+    def _entry(self, path: Path, data: bytes, meta: EpisodeMeta) -> CatalogEntry:
+        return entry_of(meta, str(path.relative_to(self._root)), hashlib.sha256(data).hexdigest())
 
 
 log = logging.getLogger(__name__)
@@ -100,8 +99,8 @@ def _is_named(rater: str, patterns: Collection[str]) -> bool:
     return any(fnmatchcase(rater, pattern) for pattern in patterns)
 
 
-class EpisodeStore:
-    """The open store, with its catalog; other processes of the same host may have it open, too."""
+class EpisodeStore(EpisodeCatalog):
+    """The open store: its catalog and its files. Other processes of the same host may have it open, too."""
 
     def __init__(self, root: Path | str, *, rebuild: bool = False) -> None:
         self.root = Path(root)
@@ -111,14 +110,11 @@ class EpisodeStore:
         except OSError as error:
             raise ValueError(f"the store {self.root} can't be made ({error.strerror}: {error.filename})") from error
         self._files = EpisodeFiles(self.root)
-        self._catalog = EpisodeCatalog(self.root, rebuild=rebuild)
-        self._count: int | None = None
+        super().__init__(self.root, rebuild=rebuild)
 
     def append(self, episode: Episode) -> None:
         """Stores an episode. Raises as `EpisodeFiles.place` does."""
-        placed = self._files.place(episode)
-        self._catalog.put([entry_of(episode.meta, placed.path, placed.sha256)])
-        self._count = None
+        self.put([self._files.place(episode)])
 
     def read(self, episode: str) -> Episode:
         """An episode by its id.
@@ -127,11 +123,11 @@ class EpisodeStore:
             KeyError: the store has no episode of this id.
             DamagedEpisode, UnknownFormat: its file cannot be read.
         """
-        return load(self.root / self._catalog.path(episode))
+        return load(self.root / self.path(episode))
 
     def meta(self, episode: str) -> EpisodeMeta:
         """The metadata of an episode, without its arrays. Raises as `read` does."""
-        return load_meta(self.root / self._catalog.path(episode))
+        return load_meta(self.root / self.path(episode))
 
     def ids(
         self,
@@ -144,23 +140,7 @@ class EpisodeStore:
         marked: bool | None = None,
     ) -> list[str]:
         """The ids of the episodes that satisfy every condition given, oldest first; see `EpisodeFilter`."""
-        return self._catalog.ids(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked))
-
-    def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
-        """The catalog entries of the episodes that satisfy `where`, oldest first."""
-        return self._catalog.entries(where or EpisodeFilter())
-
-    def entry(self, episode: str) -> CatalogEntry:
-        """The catalog entry of one episode. Raises KeyError if the store has none of this id."""
-        found = self._catalog.entry(episode)
-        if found is None:
-            raise KeyError(f"the store has no episode {episode!r}")
-        return found
-
-    def __len__(self) -> int:
-        if self._count is None:
-            self._count = self._catalog.count()
-        return self._count
+        return self.select(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked))
 
     def take_in(self, path: Path) -> str:
         """Lists an episode whose file another process placed with `EpisodeFiles`; returns its id.
@@ -168,82 +148,68 @@ class EpisodeStore:
         Raises:
             DamagedEpisode, UnknownFormat: the file cannot be read.
         """
-        data = read_bytes(path)
-        meta = decode(data, source=str(path)).meta
-        self._catalog.put([entry_of(meta, str(path.relative_to(self.root)), hashlib.sha256(data).hexdigest())])
-        self._count = None
-        return meta.id
+        entry = self._files.entry(path)
+        self.put([entry])
+        return entry.id
 
     def flag(self, episode: str, reason: str) -> None:
         """Keeps an episode out of lists and later snapshots, unless their filter asks for flagged ones.
 
         Raises KeyError if the store has no such episode.
         """
-        self._catalog.path(episode)
-        self._catalog.flag(episode, reason)
+        self.path(episode)
+        self.change({"change": "flag", "episode": episode, "reason": reason})
 
     def unflag(self, episode: str) -> None:
         """Removes the flag of an episode."""
-        self._catalog.unflag(episode)
-
-    def flags(self) -> dict[str, str]:
-        """Flagged episodes, and why."""
-        return self._catalog.flags()
+        self.change({"change": "unflag", "episode": episode})
 
     def delete(self, episode: str) -> None:
         """Hides an episode from all lists and later snapshots, also after a reindex; `purge` removes its file."""
-        self._catalog.path(episode)  # an unknown id is an error
-        self._catalog.delete(episode)
-        self._count = None
+        self.path(episode)  # an unknown id is an error
+        self.change({"change": "delete", "episode": episode})
 
     def restore(self, episode: str) -> None:
         """Restores a deleted episode, unless it has been purged."""
-        self._catalog.restore(episode)
-        self._count = None
+        self.change({"change": "restore", "episode": episode})
 
     def purge(self) -> list[str]:
         """Removes the files of all deleted episodes, even if snapshots list them; returns their ids."""
-        doomed = self._catalog.deleted()
-        paths = self._catalog.paths()
+        doomed = [str(row[0]) for row in self._rows("SELECT episode FROM deleted WHERE purged IS NULL")]
+        paths = self.paths()
         for episode in doomed:
             if episode in paths:
                 (self.root / paths[episode]).unlink(missing_ok=True)
-        self._catalog.purged(doomed)
-        self._catalog.drop(doomed)
-        self._count = None
+        self.change({"change": "purge", "episodes": doomed})
+        self.drop(doomed)
         return doomed
 
     def reindex(self, *, sweep_older_than: float = SWEEP_SECONDS) -> Reindexed:
         """Updates the index to match the files, including those of killed writers and of other processes."""
         swept = self._files.sweep(older_than=sweep_older_than)
-        known = {path: episode for episode, path in self._catalog.paths().items()}
+        known = {path: episode for episode, path in self.paths().items()}
         entries: list[CatalogEntry] = []
         unreadable: list[str] = []
         for relative, path in self._files.found():
             if known.pop(relative, None) is not None:
                 continue
             try:
-                data = read_bytes(path)
-                meta = decode(data, source=str(path)).meta
+                entries.append(self._files.entry(path))
             except (DamagedEpisode, UnknownFormat) as error:
                 log.warning("left out of the catalog: %s", error)
                 unreadable.append(relative)
-                continue
-            entries.append(entry_of(meta, relative, hashlib.sha256(data).hexdigest()))
-        self._catalog.put(entries)
-        self._catalog.drop(list(known.values()))
-        self._count = None
+        self.put(entries)
+        self.drop(list(known.values()))
         return Reindexed(tuple(e.id for e in entries), tuple(known.values()), tuple(unreadable), swept)
 
     def add_marks(self, marks: Sequence[Mark]) -> None:
-        """Stores marks. Raises KeyError if the store has no such episode."""
-        for episode in {mark.episode for mark in marks}:
-            self._catalog.path(episode)
-        self._catalog.add_marks(marks)
+        """Stores marks; an existing mark of the same id is left unchanged.
 
-    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
-        """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
-        return self._catalog.marks(episodes, rater)
+        Raises KeyError if the store has no such episode.
+        """
+        for episode in {mark.episode for mark in marks}:
+            self.path(episode)
+        self.change({"change": "mark", "marks": [mark_row(mark) for mark in marks]})
 
     def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:
         """Records which rater watched which episode, (episode, rater); to leave no mark is a judgment, too.
@@ -251,24 +217,22 @@ class EpisodeStore:
         Raises KeyError if the store has no such episode.
         """
         for episode in {episode for episode, _ in ratings}:
-            self._catalog.path(episode)
+            self.path(episode)
         if ratings:
-            self._catalog.add_ratings(ratings)
-
-    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
-        """The raters that watched each of these episodes, sorted, with or without marking it. Leaves out others."""
-        return self._catalog.raters(episodes)
+            self.change({"change": "rate", "ratings": [list(each) for each in ratings]})
 
     def undo(self, mark: str) -> None:
         """Hides a mark; existing snapshots keep it. Raises KeyError for an unknown id."""
-        self._catalog.undo_mark(mark)
+        if not self._rows("SELECT 1 FROM marks WHERE id = ?", [mark]):
+            raise KeyError(f"there is no mark {mark!r} to undo")
+        self.change({"change": "undo", "mark": mark})
 
     def erase_marks(self, rater: str) -> list[str]:
         """Deletes every mark and rating of a rater for good, from the catalog and its journal.
 
         Returns the names of the snapshots that still hold the rater: snapshots never change.
         """
-        self._catalog.erase_marks(rater)
+        self.wipe_marks(rater)
 
         def holds(snapshot: Snapshot) -> bool:
             return any(rater in names for names in snapshot.raters().values()) or bool(snapshot.marks(rater=rater))
@@ -304,9 +268,9 @@ class EpisodeStore:
             FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
-        entries = [entry for entry in self._catalog.entries(chosen) if keep is None or keep(entry)]
+        entries = [entry for entry in self.entries(chosen) if keep is None or keep(entry)]
         ids = [entry.id for entry in entries]
-        marks, watched = self._catalog.marks(ids), self._catalog.raters(ids)
+        marks, watched = self.marks(ids), self.raters(ids)
         if raters:
             marks = [mark for mark in marks if _is_named(mark.rater, raters)]
             watched = {each: tuple(r for r in names if _is_named(r, raters)) for each, names in watched.items()}
@@ -317,14 +281,8 @@ class EpisodeStore:
         freeze(path, entries, marks, watched, chosen, mix)
         return Snapshot(path)
 
-    def close(self) -> None:
-        """Closes the catalog."""
-        self._catalog.close()
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()

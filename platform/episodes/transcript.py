@@ -26,11 +26,6 @@ def said(meta: EpisodeMeta, role: str) -> list[str]:
     return _last(meta, [(u.frame, u.text) for u in meta.utterances if u.role == role])
 
 
-def opening_frame(meta_frames_per_step: int) -> int:
-    """The frame of a text shown in the first view: it belongs to the step before the first."""
-    return -meta_frames_per_step
-
-
 def _last(meta: EpisodeMeta, spoken: list[tuple[int, str]]) -> list[str]:
     rows = [""] * (meta.steps + 1)
     new = {frame // meta.frames_per_step + 1: text for frame, text in spoken}  # heard from the next row on

@@ -6,8 +6,9 @@ An encoded utterance is its tokens, then `END`, then `PAD` to the length. Tokens
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.task import words
+
+logger = logging.getLogger(__name__)
 
 PAD: Final = 0
 UNKNOWN: Final = 1
@@ -142,3 +145,32 @@ class Vocabulary:
                 f"{' and '.join(map(str, READABLE_VERSIONS))}"
             )
         return cls(fields["words"], fields["tokens"] if version > 1 else "words")
+
+
+def warn_of_long_utterances(texts: Mapping[str, int], vocabulary: Vocabulary, length: int, where: str) -> int:
+    """Returns how many of these texts (with their counts) lose their end in `length` tokens; logs a warning if any do.
+
+    Args:
+        texts: utterances and how often each was said.
+        vocabulary: splits them into tokens; its words do not matter.
+        length: `agent.utterance_length`.
+        where: names the episodes in the message.
+    """
+    needed = {text: len(vocabulary.split(text)) + 1 for text in texts}  # tokens, with the end
+    cut = Counter({text: count for text, count in texts.items() if needed[text] > length})
+    if cut:
+        longest = max(cut, key=lambda text: (needed[text], text))
+        logger.warning(
+            "%s of %s utterances %s (%.0f%%) do not fit into agent.utterance_length=%d and lose their last %s; the "
+            "longest has %d: %r. agent.utterance_length=%d fits them all",
+            f"{cut.total():,}",
+            f"{sum(texts.values()):,}",
+            where,
+            100 * cut.total() / sum(texts.values()),
+            length,
+            vocabulary.kind,
+            needed[longest] - 1,
+            longest,
+            needed[longest],
+        )
+    return cut.total()

@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from interplay.actors.lane_loop import play_in_lanes
-from interplay.actors.learned_setters import LearnedSetters
-from interplay.actors.seats import SolverSeat
+from interplay.actors.seats import LearnedSetters, SolverSeat
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, View, World
 from interplay.evaluation.success_judge import SuccessJudge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from interplay.core.device_name import check_device_name
+from interplay.core.setting_checks import check_device_name
 
 
 def find_device(name: str, setting: str = "learner.device") -> torch.device:

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
 from interplay.agent.recurrent import RecurrentState, Step, lstm_step
-from interplay.core.device_name import check_device_name
+from interplay.core.setting_checks import check_device_name
 from interplay.learner.device import find_device
 
 COMPILE_BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU

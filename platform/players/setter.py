@@ -113,9 +113,7 @@ class SetterConfig:
     sample_by: Literal["kinds", "cues"] = "kinds"  # whether tasks are sampled by kind, or by the cues given to people
     kinds: Mapping[str, float] = field(default_factory=dict)  # weights; empty: the world's default kinds, uniformly
     cues: Mapping[str, float] = field(default_factory=dict)  # weights; empty: all cues of the world, uniformly
-    modifiers: Mapping[str, float] = field(
-        default_factory=dict
-    )  # weights; empty: all modifiers of the world, uniformly
+    modifiers: Mapping[str, float] = field(default_factory=dict)  # weights; empty: all of the world, uniformly
     modifier_chance: float = 0.0  # that a task sampled by a cue also has a modifier
     delay_steps: StepRange = (0, 2)  # before the first instruction
     tasks: int = 1  # per episode, at most; the last one stays open until the episode ends
@@ -182,9 +180,8 @@ class ScriptedSetter(Player):
 
     def on_utterance(self, utterance: str) -> None:
         """Records what the solver said in the step of the last `act`."""
-        if (
-            self.open_task is not None and self.asked_step != self._step - 1
-        ):  # the solver has not heard the task in that step
+        # In the step in which a task is asked, the solver has not heard it.
+        if self.open_task is not None and self.asked_step != self._step - 1:
             self.solver_utterances.append(utterance)
             self._unanswered: str | None = utterance
 
@@ -242,9 +239,8 @@ class ScriptedSetter(Player):
         except InfeasibleTask:
             if self.task is None:
                 raise
-            self._next_utterance_step = (
-                self._step + 1 + sample_steps(self._config.pause, self._rng)
-            )  # a task may become feasible later
+            # A task may become feasible later.
+            self._next_utterance_step = self._step + 1 + sample_steps(self._config.pause, self._rng)
             return None
         self.task, self.asked_step, self.ending, self.solver_utterances = task, self._step, None, []
         self.tasks_asked += 1

@@ -93,7 +93,8 @@ class ScriptedSolver(Player):
         if self._task is None or self._expert is None or self._plan is None:
             return Action(world.spec.rest())
         if task is None:
-            return self._act_between_tasks(world, self._expert)
+            # A finished expert continues, and keeps what it holds; others do nothing.
+            return Action(self._expert.act(world).movement if self._expert.finished else world.spec.rest())
         step, self._steps = self._steps, self._steps + 1
         action = self._act_on_task(step, world, self._plan)
         if self._plan.remark is not None and step == self._plan.remark[0]:
@@ -131,11 +132,6 @@ class ScriptedSolver(Player):
             self._expert = self._intended_task.expert(world)  # the world has changed since the task was given
         return self._expert.act(world)
 
-    def _act_between_tasks(self, world: World, expert: Expert) -> Action:
-        """The action while no task is open: a finished expert continues, and keeps what it holds; others do nothing."""
-        movement = expert.act(world).movement if expert.finished else world.spec.rest()
-        return Action(movement)
-
     def _start_task(self, task: Task, world: World) -> None:
         self._task, self._steps = task, 0
         config = self._config
@@ -156,22 +152,20 @@ class ScriptedSolver(Player):
         )
 
     def _sample_wandering(self) -> range:
-        if not self._happens(self._config.wander_chance):
-            return range(0)
-        start = sample_steps(self._config.wander_start, self._rng)
-        return range(start, start + sample_steps(self._config.wander_length, self._rng))
+        happens = self._happens(self._config.wander_chance)
+        return self._sample_range(self._config.wander_start, self._config.wander_length) if happens else range(0)
+
+    def _sample_range(self, start: StepRange, length: StepRange) -> range:
+        first = sample_steps(start, self._rng)
+        return range(first, first + sample_steps(length, self._rng))
 
     # With a chance of 0 the following draw no random numbers, so that the other mistakes stay the same.
 
     def _sample_distraction_steps(self, task: Task) -> range:
-        if (
-            not self._config.distraction_chance
-            or task.answer is not None
-            or not self._happens(self._config.distraction_chance)
-        ):
+        config = self._config
+        if not config.distraction_chance or task.answer is not None or not self._happens(config.distraction_chance):
             return range(0)
-        start = sample_steps(self._config.distraction_start, self._rng)
-        return range(start, start + sample_steps(self._config.distraction_length, self._rng))
+        return self._sample_range(config.distraction_start, config.distraction_length)
 
     def _sample_remark(self, task: Task, world: World) -> tuple[int, str] | None:
         config = self._config

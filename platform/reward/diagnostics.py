@@ -1,4 +1,5 @@
-"""Quality measures of a reward model on held-out episodes: agreement with raters' marks, and episode returns."""
+"""Quality measures of a reward model on held-out episodes: agreement with raters' marks, episode returns, and the
+prediction of marks."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.mark_head import NO_MARK, mark_classes
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.arrays import Float32Array
 from interplay.learner.ibt import pair_signs
-from interplay.reward.mark_reward import MarkReward
+from interplay.reward.learned_reward import MarkReward
 from interplay.reward.reward_functions import LaneState
 
 
@@ -134,14 +136,6 @@ def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
     return {**arrays, "heard": changed}
 
 
-def instruction(arrays: Arrays) -> NDArray[np.int16]:
-    """The setter's first utterance [L], zeros without one; later utterances may be no instructions."""
-    rows: NDArray[np.int16] = arrays["heard"][:, 0]
-    nonempty = np.flatnonzero((rows != 0).any(-1))
-    heard: NDArray[np.int16] = rows[nonempty[0] if len(nonempty) else -1]
-    return heard
-
-
 def other_instructions(
     heard: Sequence[NDArray[np.int16]], kinds: Sequence[str] | None = None
 ) -> dict[int, NDArray[np.int16]]:
@@ -226,3 +220,52 @@ def _summed_marks(
         state = scored.lane_state
         rewards.append(torch.from_numpy(scored.reward))
     return torch.cat([torch.zeros(1, len(batch)), *rewards]).cumsum(0)
+
+
+@dataclass(frozen=True)
+class MarkPrediction:
+    """How well a model predicts marks, given the true marks before them."""
+
+    likelihood: float  # mean log-likelihood of a row's mark, in nats
+    auc: float  # of the probability of a mark, of rows with a mark against rows without; NaN if there are none
+    sign_accuracy: float  # of the marked rows, the share whose sign is the more likely one; NaN without marked rows
+
+
+def mark_prediction(model: Agent, episodes: Iterable[Arrays], rows: int = 16) -> MarkPrediction:
+    """Compares the predictions of a model with `marks` with the marks in whole episodes [N + 1, 1, ...]."""
+    head = model.eval().marks
+    assert head is not None
+    logits, marks = [], []
+    for arrays in episodes:
+        observed = {key: torch.from_numpy(arrays[key]).to(model.device) for key in model.layout.observations(0, 0)}
+        true = mark_classes(torch.from_numpy(arrays["positive"]), torch.from_numpy(arrays["negative"])).to(model.device)
+        state, before = model.initial_state(1), head.initial_state(1)
+        for start in range(0, len(true), rows):
+            window = {key: value[start : start + rows] for key, value in observed.items()}
+            with torch.inference_mode():
+                output, state = model(window, state)
+                found, before = head(output.core, true[start : start + rows], window["first"], before)
+            logits.append(found[:, 0].cpu())
+        marks.append(true[:, 0].cpu())
+    return _prediction(torch.cat(logits).log_softmax(-1).numpy(), torch.cat(marks).numpy())
+
+
+def _prediction(log_probs: NDArray[np.float32], marks: NDArray[np.int64]) -> MarkPrediction:
+    """From the log-probabilities [N, 3] and true classes [N] of all rows."""
+    marked = marks != NO_MARK
+    signs = log_probs[marked, 1:].argmax(-1) + 1 == marks[marked]
+    return MarkPrediction(
+        likelihood=float(log_probs[np.arange(len(marks)), marks].mean()),
+        auc=_auc(-log_probs[:, NO_MARK], marked),
+        sign_accuracy=float(signs.mean()) if len(signs) else float("nan"),
+    )
+
+
+def _auc(score: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:
+    """The chance that a positive has the higher score than a negative; ties count half."""
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if not positives or not negatives:
+        return float("nan")
+    _, inverse, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    return float((ranks[inverse][positive].sum() - positives * (positives + 1) / 2) / (positives * negatives))

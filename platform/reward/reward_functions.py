@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.inference_device import InferenceDevice, SharedUpload, fetch
 from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
-from interplay.agent.observation import Arrays
+from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays
 from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
+from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner.ibt import utility_reward
 
 
@@ -103,6 +104,57 @@ class EnvironmentReward(RewardFunction):
         return ScoredUnroll(reward[:-1], lane_state)
 
 
+class WithReferenceGate(RewardFunction):
+    """Adds the gate logits of the policy from the start of reinforcement to the scores of another reward function.
+
+    They are the reference of the gate's KL penalty. Adds none in a world without utterances.
+    """
+
+    def __init__(self, function: RewardFunction, reference: Agent, on: InferenceDevice | None = None) -> None:
+        """
+        Args:
+            on: device and precision of the reference, and of `function` if that has a network: both then share one
+                upload of the unroll. Float32 on the reference's device by default.
+        """
+        self._function = function
+        self._on = on or InferenceDevice(reference.device)
+        self._reference = reference.to(self._on.device).eval()
+        self.version = function.version
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        shared = SharedUpload(arrays, self._on)
+        scored = self._function.score(shared, lane_state)
+        with self._on.running():
+            output = forward_unroll(self._reference, shared, lane_state.reference, self._on)
+            results = output.state._asdict()
+            if output.steps.gate is not None and output.end.gate is not None:
+                results["gate"] = torch.cat([output.steps.gate, output.end.gate])
+            found = fetch(results)
+        state = replace(scored.lane_state, reference=fetched_state(found))
+        return replace(scored, lane_state=state, reference_gate=found.get("gate"))
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        self._function.load_version(weights, version)
+        self.version = version
+
+
+class TranslatedReward(RewardFunction):
+    """Translates what an agent with another vocabulary heard and said before a reward model scores it."""
+
+    def __init__(self, function: RewardFunction, translation: TokenTranslation) -> None:
+        self._function = function
+        self._translation = translation
+        self.version = function.version
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        translated = {key: self._translation(arrays[key]) for key in UTTERANCE_ARRAYS if key in arrays}
+        return self._function.score({**arrays, **translated}, lane_state)
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        self._function.load_version(weights, version)
+        self.version = version
+
+
 def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
     """The change of a level [T + 1, b] in each step, [T, b]; 0 for terminal rows."""
     change = utility_reward(utility=torch.tensor(arrays[level]), last=torch.tensor(arrays["last"]))
@@ -116,11 +168,6 @@ class UnrollOutputs(NamedTuple):
     steps: AgentOutput  # of rows 0 .. T - 1
     end: AgentOutput  # of row T
     state: RecurrentState[Tensor]  # before row T, which is row 0 of the next unroll
-
-    @property
-    def memory(self) -> dict[str, Tensor]:
-        """The state as tensors by name, to be fetched with other results; see `fetched_state`."""
-        return {"hidden": self.state.hidden, "cell": self.state.cell}
 
 
 def fetched_state(found: Mapping[str, NDArray[Any]]) -> RecurrentArrays:
@@ -146,8 +193,7 @@ def forward_unroll(model: Agent, arrays: Arrays, state: RecurrentArrays | None, 
         rows, lanes = observations["first"].shape
         before = model.initial_state(lanes)
         if state is not None:
-            given = on.upload({"hidden": state.hidden, "cell": state.cell})
-            before = RecurrentState(given["hidden"], given["cell"])
+            before = RecurrentState(**on.upload(state._asdict()))
         parts = [slice(0, rows - 1), slice(rows - 1, rows)]
         with on.autocast():
             if on.is_exact:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,9 +39,11 @@ from numpy.typing import NDArray
 
 from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
+from interplay.agent.weights import Weights
+from interplay.core.setting_checks import check_at_least
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +62,7 @@ class ServeConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ValueError(f"serve.port is from 0 to 65535, got {self.port}")
-        if self.largest_mb < 1:
-            raise ValueError(f"serve.largest_mb is at least 1, got {self.largest_mb}")
+        check_at_least(1, self, "largest_mb", group="serve.")
 
 
 class Scorer(Protocol):
@@ -79,6 +81,32 @@ class Scorer(Protocol):
         Raises:
             ValueError: the checkpoint is missing, or its model has another description.
         """
+
+
+ReadVersion = Callable[[str], tuple[Weights, int]]  # the weights and the version of a checkpoint, by its path
+
+
+class LocalScorer:
+    """A `Scorer` with a model in this process, one request at a time. `read` reads the checkpoints of `load`."""
+
+    def __init__(self, function: RewardFunction, read: ReadVersion) -> None:
+        self._function = function
+        self._read = read
+        self._lock = threading.Lock()  # no unroll is scored with half of one version and half of another
+
+    @property
+    def version(self) -> int:
+        return self._function.version
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        with self._lock:
+            return self._function.score(arrays, lane_state)
+
+    def load(self, checkpoint: str) -> int:
+        weights, version = self._read(checkpoint)
+        with self._lock:
+            self._function.load_version(weights, version)
+        return version
 
 
 class ServiceEnded(RuntimeError):

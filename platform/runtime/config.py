@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from interplay.core.device_name import check_device_name
+from interplay.core.setting_checks import check_at_least, check_device_name
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,8 @@ class ReplicasConfig:
     follow: bool = False  # switch to newer checkpoints of the reward stage while training runs
 
     def __post_init__(self) -> None:
-        if self.replicas < 1:
-            raise ValueError(f"replicas is at least 1, got {self.replicas}")
-        if self.retries < 0:
-            raise ValueError(f"retries is at least 0, got {self.retries}")
+        check_at_least(1, self, "replicas")
+        check_at_least(0, self, "retries")
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,8 @@ class ActorsConfig:
     the reinforce stage have them, one network each or one server for all."""
 
     inference: Literal["local", "service"] = "local"
-    service: Resources = field(
-        default_factory=Resources
-    )  # of the server; cpus are also torch's threads; with gpus the network runs there
+    # Of the server; cpus are also torch's threads; with gpus the network runs there.
+    service: Resources = field(default_factory=Resources)
     device: str = "cpu"  # of networks that play in the process of their worlds; auto: a GPU if there is one
     precision: Literal["fp32", "bf16"] = "fp32"  # of all networks that play; heads stay float32
 
@@ -82,9 +79,8 @@ class RuntimeConfig:
     datasets: int = 1  # processes that read demonstrations and share their lanes
     num_buffers: int = 2  # batches of each kind: one in use, one being filled; more even out varying durations
     restarts: int = 5  # of a worker, before the run is given up
-    restart_window: float = (
-        3600.0  # seconds after which a restart no longer counts, if the worker has produced something
-    )
+    # Seconds after which a restart no longer counts, if the worker has produced something.
+    restart_window: float = 3600.0
     control_limit: float = 10.0  # seconds for a process to answer a status request; one that hangs never does
     stall_limit: float = 600.0  # seconds that a worker may be busy with one activity
     learner: Resources = field(default_factory=Resources)
@@ -93,12 +89,8 @@ class RuntimeConfig:
     reward: ReplicasConfig = field(default_factory=ReplicasConfig)
 
     def __post_init__(self) -> None:
-        for name in ("threads", "learners", "actors", "in_flight", "datasets"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"runtime.{name} is at least 1, got {getattr(self, name)}")
-        for name in ("max_lag", "restarts"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"runtime.{name} is at least 0, got {getattr(self, name)}")
+        check_at_least(1, self, "threads", "learners", "actors", "in_flight", "datasets", group="runtime.")
+        check_at_least(0, self, "max_lag", "restarts", group="runtime.")
         for name in ("start_limit", "restart_window", "control_limit", "stall_limit"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"runtime.{name} is above 0 seconds, got {getattr(self, name):g}")
@@ -114,8 +106,8 @@ class RuntimeConfig:
             raise ValueError(
                 f"runtime.num_buffers is at least 2, one in use and one being filled; got {self.num_buffers}"
             )
-        if self.unrolls_per_batch is not None and self.unrolls_per_batch < 1:
-            raise ValueError(f"runtime.unrolls_per_batch is at least 1, got {self.unrolls_per_batch}")
+        if self.unrolls_per_batch is not None:
+            check_at_least(1, self, "unrolls_per_batch", group="runtime.")
         if self.kind == "in_process":
             self._refuse_what_ray_needs()
             return

@@ -1,4 +1,4 @@
-"""Failures of workers: captured output and crash reports.
+"""Failures of workers: captured output, crash reports, and how many restarts are left.
 
 The reports are one file per worker in the run's folder, which also keeps its output: the last lines may explain a
 failure.
@@ -13,6 +13,8 @@ import os
 import re
 import sys
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,9 +45,7 @@ class WorkerLog:
         """
         when = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with self.file.open("a", encoding="utf-8") as opened:
-                opened.write(f"=== {when} {self._name} starts\n")
+            _append(self.file, f"=== {when} {self._name} starts\n")
         except OSError as error:
             logger.error("%s can't be written (%s)", self.file, error)
 
@@ -83,6 +83,12 @@ class WorkerLog:
         return "\n".join(line[:MAX_LINE_CHARACTERS] for line in newest.strip().splitlines()[-TAIL_LINES:])
 
 
+def _append(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(text)
+
+
 ANSI_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -118,9 +124,7 @@ class CrashReports:
             f"{self._with_output(worker, cause)}\n\n"
         )
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8") as opened:
-                opened.write(report)
+            _append(file, report)
         except OSError as error:
             logger.error("%s can't be written (%s); it would say:\n%s", file, error, report)
         return file
@@ -147,6 +151,43 @@ class CrashReports:
         cause, log = ANSI_COLORS.sub("", cause).strip(), self.worker_log(worker)
         tail = ANSI_COLORS.sub("", log.tail())
         return f"{cause}\nThe last output of {worker} ({log.file}):\n{tail}" if tail else cause
+
+
+class RestartBudget:
+    """Decides whether a failed worker is restarted: counts its failures, over all its processes, against a limit."""
+
+    def __init__(self, limit: int, window: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            limit: restarts within the window; one failure more exhausts the budget and ends the run.
+            window: seconds after which a failure is forgotten.
+            clock: seconds since any fixed point.
+        """
+        self._limit = limit
+        self._window = window
+        self._clock = clock
+        self._failures: list[tuple[float, int]] = []  # time, and the number of completed items by then
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether more failures count than the limit allows restarts, as of the last recorded one."""
+        return len(self._failures) > self._limit
+
+    def record_failure(self, completed: int) -> int:
+        """Records a failure; returns how many failures count now, this one included.
+
+        A failure older than the window still counts while no item was completed since: a worker that needs an hour to
+        start and fails each time is given up all the same.
+
+        Args:
+            completed: items that the worker has completed in all its processes.
+        """
+        now = self._clock()
+        self._failures = [
+            (at, before) for at, before in self._failures if now - at <= self._window or completed <= before
+        ]
+        self._failures.append((now, completed))
+        return len(self._failures)
 
 
 def config_hash(config: Any) -> str:

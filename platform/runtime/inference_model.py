@@ -10,7 +10,8 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Generic, TypeVar
+from concurrent.futures import Future, wait
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -36,14 +37,11 @@ class QueueClosed(RuntimeError):
     """The consumer has failed; no request is answered any more."""
 
 
-class _PendingRequest(Generic[Request, Response]):
+class _PendingRequest(NamedTuple, Generic[Request, Response]):
     """A request until it is answered."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.response: Response | None = None
-        self.error: Exception | None = None
-        self.done = threading.Event()
+    request: Request
+    response: Future[Response]
 
 
 class BatchingQueue(Generic[Request, Response]):
@@ -73,18 +71,15 @@ class BatchingQueue(Generic[Request, Response]):
             QueueClosed: the consumer has failed.
             TimeoutError: there is no response in time.
         """
-        pending: _PendingRequest[Request, Response] = _PendingRequest(request)
+        pending: _PendingRequest[Request, Response] = _PendingRequest(request, Future())
         with self._changed:
             if self._failure is not None:
                 raise QueueClosed(str(self._failure)) from self._failure
             self._pending.append(pending)
             self._changed.notify_all()
-        if not pending.done.wait(timeout=seconds):
+        if not wait([pending.response], timeout=seconds).done:
             raise TimeoutError(f"no answer in {seconds:g} s")
-        if pending.error is not None:
-            raise pending.error
-        assert pending.response is not None
-        return pending.response
+        return pending.response.result(timeout=0.0)
 
     def serve_batch(self, respond: Callable[[Sequence[Request]], Sequence[Response]], seconds: float) -> int:
         """Answers one batch, after waiting up to `seconds` for a request; returns how many requests it had.
@@ -108,8 +103,7 @@ class BatchingQueue(Generic[Request, Response]):
             _fail(batch, QueueClosed(str(error)))
             raise
         for each, response in zip(batch, responses, strict=True):
-            each.response = response
-            each.done.set()
+            each.response.set_result(response)
         return len(batch)
 
     def _take(self, seconds: float) -> list[_PendingRequest[Request, Response]]:
@@ -132,8 +126,7 @@ class BatchingQueue(Generic[Request, Response]):
 
 def _fail(batch: Sequence[_PendingRequest[Request, Response]], error: Exception) -> None:
     for each in batch:
-        each.error = error
-        each.done.set()
+        each.response.set_exception(error)
 
 
 class VersionGone(RequestRefused):
@@ -207,8 +200,8 @@ class InferenceModel:
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
         before = concatenate_states([each.state for each in requests])
-        uploaded = self._on.upload({**joined, "hidden": before.hidden, "cell": before.cell})
-        state = RecurrentState(uploaded.pop("hidden"), uploaded.pop("cell"))
+        uploaded = self._on.upload({**joined, **before._asdict()})
+        state = RecurrentState(*(uploaded.pop(name) for name in RecurrentState._fields))
         decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
+from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.episode_returns import EpisodeReturns
-from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
@@ -16,18 +17,8 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.lane_records import LaneRecord, load_records, save_records
+from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
 from interplay.runtime.prefetcher import Lookahead
-
-
-class DatasetReader(Protocol):
-    """A dataset actor."""
-
-    def unroll(self) -> Unroll: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
 class InlineRollouts:
@@ -54,7 +45,7 @@ class InlineRollouts:
         unroll, reward_version = self._ahead.take(lambda: self._make(snapshot(), version))
         self._wait_seconds += time.monotonic() - started
         if ahead and self._overlap:
-            self._ahead.begin(self._maker(snapshot(), version))
+            self._ahead.begin(partial(self._make, snapshot(), version))
         taken = ConsumedUnroll(0, self._taken, unroll.version)
         self._taken += 1
         return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
@@ -78,9 +69,6 @@ class InlineRollouts:
     def close(self) -> None:
         self._ahead.close()
 
-    def _maker(self, fetch: FetchWeights, version: int) -> Callable[[], tuple[Unroll, int]]:
-        return lambda: self._make(fetch, version)
-
     def _make(self, fetch: FetchWeights, version: int) -> tuple[Unroll, int]:
         with self._heartbeats["actor"][0].busy("plays"):
             self._actor.load_weights(fetch(), version)
@@ -94,7 +82,7 @@ class InlineRollouts:
 class InlineDemonstrations:
     """Demonstrations of one dataset actor. With `overlap`, a thread reads one unroll ahead."""
 
-    def __init__(self, dataset: DatasetReader, overlap: bool) -> None:
+    def __init__(self, dataset: DatasetActor, overlap: bool) -> None:
         self._dataset = dataset
         self._ahead: Lookahead[Unroll] = Lookahead(overlap)
         self._taken = 0

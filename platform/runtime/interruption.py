@@ -8,13 +8,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, ClassVar
 
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[int, FrameType | None], None]
-
 
 INTERRUPTED = 130  # exit status that shells report after Ctrl-C
 
@@ -50,9 +49,7 @@ class StopRequest:
         self._entered.append(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._entered.remove(self)
         _restore(self._previous)
         self._previous = {}

@@ -12,6 +12,7 @@ The part `rollout` of a checkpoint looks the same in every runtime::
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +21,26 @@ import numpy as np
 import torch
 
 from interplay.actors.episode_returns import EpisodeReturns
-from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState
+
+
+def to_bytes(state: Mapping[str, Any]) -> bytes:
+    """Serializes an actor's state, nested plain values and tensors, in the format of a checkpoint.
+
+    It accompanies each unroll, so that another process can continue from there.
+    """
+    file = io.BytesIO()
+    torch.save(dict(state), file)
+    return file.getvalue()
+
+
+def from_bytes(data: bytes) -> dict[str, Any]:
+    """The inverse of `to_bytes`."""
+    loaded: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    return loaded
 
 
 @dataclass

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
-from interplay.actors.serialization import from_bytes, to_bytes
+from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
@@ -14,7 +14,7 @@ from interplay.agent.unroll import FinishedTask
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.heartbeat import WorkerReply
-from interplay.runtime.inline import DatasetReader
+from interplay.runtime.lane_records import from_bytes, to_bytes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RolloutWorker:
 class DatasetWorker:
     """Sends the unrolls of a dataset actor as messages; see `RolloutWorker`."""
 
-    def __init__(self, dataset: DatasetReader, after: bytes | None) -> None:
+    def __init__(self, dataset: DatasetActor, after: bytes | None) -> None:
         self._dataset = dataset
         if after is not None:
             dataset.load_state(from_bytes(after))

@@ -14,8 +14,7 @@ from interplay.env.reflection import Reflection
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.utterance_lengths import warn_of_long_utterances
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.episode_snapshot import freeze_heldout, freeze_once

@@ -15,8 +15,7 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
-from interplay.episodes.utterance_lengths import warn_of_long_utterances
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest

@@ -11,6 +11,7 @@ from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
+from interplay.core.setting_checks import check_at_least
 from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
@@ -82,8 +83,8 @@ class CollectConfig:
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "steps", "lanes", group="collect.")
-        _at_least(0, self, "episodes", "heldout", "houses", "grace_steps", "workers", group="collect.")
+        check_at_least(1, self, "steps", "lanes", group="collect.")
+        check_at_least(0, self, "episodes", "heldout", "houses", "grace_steps", "workers", group="collect.")
         if self.setter_agent and self.solver == "scripted":
             raise ValueError(
                 f"collect.setter_agent={self.setter_agent} and collect.solver=scripted: a scripted solver works on the "
@@ -100,7 +101,7 @@ class TrainingConfig:
     log_every: int = 10
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "updates", "checkpoint_every", "log_every")
+        check_at_least(1, self, "updates", "checkpoint_every", "log_every")
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,8 @@ class CloneConfig(TrainingStageConfig):
     measure_every: int = 500  # updates between measurements; the last update is measured too
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "listening_episodes", group="clone.")
-        _at_least(1, self, "measure_every", group="clone.")
+        check_at_least(0, self, "listening_episodes", group="clone.")
+        check_at_least(1, self, "measure_every", group="clone.")
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class MarkConfig:
     workers: int = 0  # processes that watch; 0: this one. The marks are the same for any number
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "workers", group="mark.")
+        check_at_least(0, self, "workers", group="mark.")
         if not self.raters:
             raise ValueError("mark.raters is empty; name at least one, as mark.raters=[rater-1]")
 
@@ -159,8 +160,8 @@ class RewardConfig(TrainingStageConfig):
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "heldout_episodes", "listening_episodes")
-        _at_least(1, self, "measure_every")
+        check_at_least(0, self, "heldout_episodes", "listening_episodes")
+        check_at_least(1, self, "measure_every")
         if not 0 < self.marked_share <= 1:
             raise ValueError(f"reward.marked_share is above 0 and at most 1, got {self.marked_share:g}")
         if self.dataset.mirror and self.augmentation.mirror:
@@ -193,8 +194,8 @@ class ReinforceConfig(TrainingStageConfig):
     setter: str = "clone-setter"  # stage or path of the setter agent of `actor.learned_setters`
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "heldout_episodes", "listening_episodes")
-        _at_least(1, self, "updates_per_batch", "heldout_every")
+        check_at_least(0, self, "heldout_episodes", "listening_episodes")
+        check_at_least(1, self, "updates_per_batch", "heldout_every")
 
 
 CORPORA = ("mdc", "iglu")  # the Minecraft Dialogue Corpus, and the IGLU datasets
@@ -232,12 +233,6 @@ class OrderingsConfig:
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"orderings.seeds are different numbers from 0, at least one, got {list(self.seeds)}")
-
-
-def _at_least(least: int, config: object, *names: str, group: str = "") -> None:
-    for name in names:
-        if getattr(config, name) < least:
-            raise ValueError(f"{group}{name} is at least {least}, got {getattr(config, name)}")
 
 
 def _recorded_agent() -> CollectConfig:

@@ -27,13 +27,13 @@ from interplay.reward.diagnostics import (
     Agreement,
     agreement,
     batches,
+    mark_prediction,
     other_instructions,
     returns,
     utilities,
     with_instruction,
 )
 from interplay.reward.listening_gap import ListeningGap, joined_gaps, listening_gap
-from interplay.reward.mark_prediction import mark_prediction
 from interplay.stages.run import ReportActivity, ignore_activity
 
 CACHE_BYTES = 2**30

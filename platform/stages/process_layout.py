@@ -61,22 +61,21 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
             stage(run)
         return
     set_cluster_token(config.address)
-    from interplay.runtime.ray.assembly import run_supervised  # importing Ray takes half a second
+    from interplay.runtime.ray.cluster_session import resource_requests  # importing Ray takes half a second
+    from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
     weights, deciding = reinforce.learner.objective.weights, run.config.actors
-    run_supervised(
-        partial(_run_in_learner, stage, name, run),
-        name=name,
-        folder=run.stage(name).path,
-        config=config,
-        crashes=run.crashes,
+    requests = resource_requests(
+        config,
         actors=plays,
         replicas=plays and (reinforce.reward in LEARNED_REWARDS or weights.gate_kl > 0),
         datasets=not plays or weights.needs_demonstrations,
         inference=deciding.service if plays and deciding.inference == "service" else None,
     )
+    work = partial(_run_in_learner, stage, name, run)
+    supervise(SupervisedStage(name, run.stage(name).path, work, requests, config, run.crashes))
 
 
 def demonstration_source(

@@ -16,9 +16,14 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, check_same_agent, read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.learner.device import find_device
-from interplay.reward.mark_reward import learned_reward
-from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction, SuccessReward
-from interplay.reward.translated_reward import TranslatedReward
+from interplay.reward.learned_reward import learned_reward
+from interplay.reward.reward_functions import (
+    EnvironmentReward,
+    ProgressReward,
+    RewardFunction,
+    SuccessReward,
+    TranslatedReward,
+)
 from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of

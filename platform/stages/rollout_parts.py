@@ -26,8 +26,7 @@ from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, read_description
 from interplay.learner.device import find_device
-from interplay.reward.reference_gate import WithReferenceGate
-from interplay.reward.reward_functions import RewardFunction
+from interplay.reward.reward_functions import RewardFunction, WithReferenceGate
 from interplay.runtime.backpressure import idle_actors_advice
 from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.inference_model import InferenceModel

@@ -13,9 +13,8 @@ from interplay.agent.network import Agent
 from interplay.agent.weights import Weights, export_weights
 from interplay.learner.agents import check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
-from interplay.reward.local_scorer import LocalScorer, ReadVersion
-from interplay.reward.mark_reward import learned_reward, state_width
-from interplay.reward.reward_server import Scorer, serve
+from interplay.reward.learned_reward import learned_reward, state_width
+from interplay.reward.reward_server import LocalScorer, ReadVersion, Scorer, serve
 from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest

@@ -11,7 +11,7 @@ import torch
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
-from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import LearnedSetters
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
@@ -19,8 +19,8 @@ from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.lane_reader import LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
+from interplay.episodes.lane_reader import EpisodeSource, LaneReader
+from interplay.episodes.moment_windows import MomentReader, marked_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import (
@@ -183,17 +183,19 @@ def dataset_actor(
     if shuffle_marks:
         snapshot = ShuffledMarks(snapshot.path, seed=run.seed, frames_per_step=world.spec.frames_per_step)
     seed, role, cache = derive_seed(run.seed, stage, "order"), layout.role, config.cache_mb * 2**20
-    part: dict[str, Any] = {"where": where, "mix": config.mix, "rank": share.index, "world_size": share.of}
-    view: dict[str, Any] = {"world": world, "role": role, "cache_bytes": cache}
-    reader: LaneReader | MarkedWindowReader
+    part: dict[str, Any] = {"mix": config.mix, "rank": share.index, "world_size": share.of}
+    reader: LaneReader | MomentReader
     if config.windows == "marked":
-        reader = MarkedWindowReader(snapshot, seed, **view, **part)
+        source = EpisodeSource(snapshot, world, role, cache)
+        reader = MomentReader(source, marked_moments(snapshot, where), seed, **part)
     else:
         lanes = config.lanes - config.utterance_lanes
-        reader = LaneReader(snapshot, lanes, seed, **view, **part, stagger=config.stagger)
+        view: dict[str, Any] = {"world": world, "role": role, "cache_bytes": cache, "stagger": config.stagger}
+        reader = LaneReader(snapshot, lanes, seed, where=where, **view, **part)
     spoken = None
     if config.utterance_lanes:
-        spoken = SpokenWindowReader(reader.source, derive_seed(run.seed, stage, "utterances"), **part)
+        said = spoken_moments(snapshot, role, where)
+        spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
     return DatasetActor(
         reader=reader,
         layout=layout,

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
-from interplay.episodes.utterance_lengths import warn_of_long_utterances
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.learner.agents import read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.stages.run import Run

@@ -23,8 +23,8 @@ from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
-from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
+from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow, LaneReader
+from interplay.episodes.moment_windows import MomentReader, marked_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN
 
@@ -238,7 +238,7 @@ def test_mirrored_episodes_are_not_cloned_but_otherwise_unchanged(snapshot: Snap
 
 def with_utterances(snapshot: Snapshot, config: DatasetConfig, **settings: Any) -> DatasetActor:
     reader = LaneReader(snapshot, config.lanes - config.utterance_lanes, 3, world=LineWorld())
-    spoken = SpokenWindowReader(reader.source, 4)
+    spoken = MomentReader(reader.source, spoken_moments(snapshot, "solver"), 4)
     rng = np.random.default_rng(0)
     parts = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": rng, "spoken": spoken, **settings}
     return DatasetActor(reader=reader, **parts)
@@ -297,7 +297,7 @@ def test_lanes_that_show_nothing_true_are_refused(snapshot: Snapshot) -> None:
 
 
 def test_windows_around_marks_start_with_an_empty_memory(snapshot: Snapshot) -> None:
-    reader = MarkedWindowReader(snapshot, 3, world=LineWorld())
+    reader = MomentReader(EpisodeSource(snapshot, LineWorld(), "solver", 2**20), marked_moments(snapshot), 3)
     rng = np.random.default_rng(0)
     actor = DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=CONFIG, rng=rng)
     for _ in range(12):

@@ -12,8 +12,7 @@ import pytest
 from fake_world import WORDS, LineTask, LineWorld, make_runner, tiny_agent
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
-from interplay.actors.learned_setters import LearnedSetters
-from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
+from interplay.actors.seats import AgentSeat, LearnedSetters, ScriptedSeat, SolverSeat
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.episode import Episode

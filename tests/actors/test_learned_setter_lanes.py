@@ -17,7 +17,7 @@ from fake_world import (
 from replay_actors import CONFIG, copied, stream, through_a_file
 
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import LearnedSetters
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.episodes.snapshot import Snapshot
 

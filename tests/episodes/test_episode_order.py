@@ -17,8 +17,8 @@ from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.episode_order import MixedOrder, order_of
-from interplay.episodes.lane_reader import LaneReader
-from interplay.episodes.moment_windows import MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeSource, LaneReader
+from interplay.episodes.moment_windows import MomentReader, marked_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.shared_parts import PEOPLE
@@ -47,7 +47,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return make_snapshot(tmp_path, episodes, marks)
 
 
-def kinds_read(reader: LaneReader | MarkedWindowReader, count: int) -> Counter[tuple[str, int]]:
+def kinds_read(reader: LaneReader | MomentReader, count: int) -> Counter[tuple[str, int]]:
     found: Counter[tuple[str, int]] = Counter()
     for _ in range(count):
         (window,) = reader.next(0, 6)
@@ -75,8 +75,8 @@ def test_a_learned_setters_episode_is_of_two_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reader", ["stream", "marked"])
 def test_shares_are_exact_in_every_hundred(snapshot: Snapshot, reader: str) -> None:
     mix = {"human-human": 2.0, "human-agent": 1.0, "human-agent@2": 1.0}
-    read = reader_of(snapshot, mix) if reader == "stream" else MarkedWindowReader(
-        snapshot, 3, world=LineWorld(), mix=mix)  # fmt: skip
+    read = reader_of(snapshot, mix) if reader == "stream" else MomentReader(
+        EpisodeSource(snapshot, LineWorld(), "solver", 2**20), marked_moments(snapshot), 3, mix=mix)  # fmt: skip
     for _ in range(3):
         assert kinds_read(read, 100) == {("human-human", 0): 50, ("human-agent", 1): 25, ("human-agent", 2): 25}
 

@@ -11,8 +11,8 @@ import pytest
 from fake_corridor import Corridor, record_episode
 
 from interplay.episodes.episode import Mark
-from interplay.episodes.lane_reader import EpisodeWindow
-from interplay.episodes.moment_windows import MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow
+from interplay.episodes.moment_windows import MomentReader, marked_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 
@@ -37,12 +37,16 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return store.snapshot("run")
 
 
-def drawn(reader: MarkedWindowReader, times: int, rows: int = 5) -> list[list[EpisodeWindow]]:
+def reader_of(snapshot: Snapshot, seed: int) -> MomentReader:
+    return MomentReader(EpisodeSource(snapshot, Corridor(), "solver", 2**20), marked_moments(snapshot), seed)
+
+
+def drawn(reader: MomentReader, times: int, rows: int = 5) -> list[list[EpisodeWindow]]:
     return [reader.next(0, rows) for _ in range(times)]
 
 
 def test_every_window_shows_a_mark_of_its_rater_after_its_first_row(snapshot: Snapshot) -> None:
-    for pieces in drawn(MarkedWindowReader(snapshot, 0, world=Corridor()), 60):
+    for pieces in drawn(reader_of(snapshot, 0), 60):
         assert sum(piece.stop - piece.start for piece in pieces) == 5
         first = pieces[0]  # the last of several may be cut too short for that
         clicks = first.episode.marks[str(first.rater)]
@@ -51,14 +55,14 @@ def test_every_window_shows_a_mark_of_its_rater_after_its_first_row(snapshot: Sn
 
 
 def test_marks_are_drawn_equally_often_and_at_every_position(snapshot: Snapshot) -> None:
-    windows = [pieces[0] for pieces in drawn(MarkedWindowReader(snapshot, 1, world=Corridor()), 400)]
+    windows = [pieces[0] for pieces in drawn(reader_of(snapshot, 1), 400)]
     counts = Counter(piece.episode.meta.id for piece in windows)
     assert counts[name(0)] > 1.5 * counts[name(1)] > 0
     assert {piece.start for piece in windows if piece.episode.meta.id == name(1)} == {17, 18, 19, 20}
 
 
 def test_short_episodes_are_followed_by_another_window(snapshot: Snapshot) -> None:
-    for pieces in drawn(MarkedWindowReader(snapshot, 0, world=Corridor()), 20, rows=8):
+    for pieces in drawn(reader_of(snapshot, 0), 20, rows=8):
         if pieces[0].episode.meta.id == name(2):
             assert (pieces[0].start, pieces[0].stop) == (0, 4) and len(pieces) > 1
             break
@@ -67,10 +71,10 @@ def test_short_episodes_are_followed_by_another_window(snapshot: Snapshot) -> No
 
 
 def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
-    reader = MarkedWindowReader(snapshot, 5, world=Corridor())
+    reader = reader_of(snapshot, 5)
     drawn(reader, 7)
     state = json.loads(json.dumps(reader.state()))
-    resumed = MarkedWindowReader(snapshot, 5, world=Corridor())
+    resumed = reader_of(snapshot, 5)
     resumed.load_state(state)
     places = [[(p.episode.meta.id, p.start, p.stop, p.position) for p in w] for w in drawn(reader, 9)]
     assert [[(p.episode.meta.id, p.start, p.stop, p.position) for p in w] for w in drawn(resumed, 9)] == places
@@ -78,13 +82,11 @@ def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
 
 def test_a_cursor_of_other_windows_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(ValueError, match="resume with the settings of the checkpoint"):
-        MarkedWindowReader(snapshot, 5, world=Corridor()).load_state(
-            MarkedWindowReader(snapshot, 6, world=Corridor()).state()
-        )
+        reader_of(snapshot, 5).load_state(reader_of(snapshot, 6).state())
 
 
 def test_without_marks_there_are_no_windows(tmp_path: Path) -> None:
     store = EpisodeStore(tmp_path)
     store.append(record_episode(Corridor(), seed=0, steps=4)[0])
     with pytest.raises(ValueError, match="mark some first: interplay mark"):
-        MarkedWindowReader(store.snapshot("run"), 0, world=Corridor())
+        reader_of(store.snapshot("run"), 0)

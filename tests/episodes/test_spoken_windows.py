@@ -14,7 +14,7 @@ from fake_corridor import Corridor, record_episode
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Utterance
 from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow
-from interplay.episodes.moment_windows import SpokenWindowReader
+from interplay.episodes.moment_windows import MomentReader, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 
@@ -37,11 +37,12 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return store.snapshot("run")
 
 
-def reader_of(snapshot: Snapshot, seed: int = 0, role: str = "solver", **settings: object) -> SpokenWindowReader:
-    return SpokenWindowReader(EpisodeSource(snapshot, Corridor(), role, 2**20), seed, **settings)  # type: ignore[arg-type]
+def reader_of(snapshot: Snapshot, seed: int = 0, role: str = "solver", **settings: object) -> MomentReader:
+    source, said = EpisodeSource(snapshot, Corridor(), role, 2**20), spoken_moments(snapshot, role)
+    return MomentReader(source, said, seed, **settings)  # type: ignore[arg-type]
 
 
-def drawn(reader: SpokenWindowReader, times: int, rows: int = 5) -> list[EpisodeWindow]:
+def drawn(reader: MomentReader, times: int, rows: int = 5) -> list[EpisodeWindow]:
     return [reader.next(0, rows)[0] for _ in range(times)]
 
 
@@ -59,7 +60,7 @@ def test_utterances_are_drawn_equally_often_and_at_every_row(snapshot: Snapshot)
 
 
 def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
-    def places(reader: SpokenWindowReader) -> list[tuple[str, int, int, int]]:
+    def places(reader: MomentReader) -> list[tuple[str, int, int, int]]:
         return [(w.episode.meta.id, w.start, w.stop, w.position) for w in drawn(reader, 9)]
 
     reader, resumed = reader_of(snapshot, 5), reader_of(snapshot, 5)
@@ -83,7 +84,7 @@ def test_two_readers_share_the_utterances(snapshot: Snapshot) -> None:
 def test_a_role_that_says_nothing_is_refused(snapshot: Snapshot) -> None:
     silent = EpisodeFilter(split="heldout")
     with pytest.raises(ValueError, match=r"the solver says nothing.*around_utterances=0"):
-        reader_of(snapshot, where=silent)
+        spoken_moments(snapshot, "solver", silent)
 
 
 def test_an_unreadable_episode_is_left_out(snapshot: Snapshot, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from interplay.episodes.utterance_lengths import warn_of_long_utterances
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 
 TEXTS = Counter({"go to the red ball in the living room": 2, "lift it": 7, "what is on the table": 1})
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from fake_world import LineTask, LineTaskSource, LineWorld, make_runner, tiny_agent
 
-from interplay.actors.learned_setters import LearnedSetters
-from interplay.actors.seats import AgentSeat
+from interplay.actors.seats import AgentSeat, LearnedSetters
 from interplay.env.task import Task, TaskSource
 from interplay.env.world import Action, View
 from interplay.evaluation.free_play import (

@@ -12,8 +12,7 @@ from tiny_runs import interplay, opened
 from interplay.env import registry
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start
-from interplay.episodes.utterance_lengths import warn_of_long_utterances
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.launch.compose import compose
 from interplay.players.setter import ScriptedSetter
 

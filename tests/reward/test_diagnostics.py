@@ -15,7 +15,6 @@ from interplay.agent.unroll import allocate_demonstration
 from interplay.reward.diagnostics import (
     agreement,
     batches,
-    instruction,
     memory,
     other_instructions,
     returns,
@@ -121,7 +120,6 @@ def test_a_swapped_instruction_is_heard_in_the_same_rows() -> None:
     other = np.array([7, 8, 3, 0, 0], np.int16)
     changed = with_instruction(arrays, other)
     assert (changed["heard"][:2] == 0).all() and (changed["heard"][2:, 0] == other).all()
-    assert instruction(changed).tolist() == other.tolist()
     for key, array in kept.items():
         np.testing.assert_array_equal(arrays[key], array)
         if key != "heard":
@@ -130,7 +128,7 @@ def test_a_swapped_instruction_is_heard_in_the_same_rows() -> None:
 
 def test_swapping_gives_each_episode_the_next_different_instruction() -> None:
     episodes = [episode(4, heard=word) for word in (4, 4, 5, 6)]
-    heard = [instruction(arrays) for arrays in episodes]
+    heard = [arrays["heard"][-1, 0] for arrays in episodes]
     assert [int(other[0]) for other in other_instructions(heard).values()] == [5, 5, 6, 4]
 
 

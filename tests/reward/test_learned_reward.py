@@ -17,8 +17,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.unroll import allocate_rollout
 from interplay.reward.learned_reward import LearnedReward
-from interplay.reward.reference_gate import WithReferenceGate
-from interplay.reward.reward_functions import EnvironmentReward, LaneState
+from interplay.reward.reward_functions import EnvironmentReward, LaneState, WithReferenceGate
 
 STEPS, LANES, UNROLLS = 5, 3, 4
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")

@@ -18,9 +18,8 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.weights import export_weights
 from interplay.episodes.decoded_episode import decode_for_role
-from interplay.reward.diagnostics import utilities
-from interplay.reward.mark_prediction import _prediction, mark_prediction
-from interplay.reward.mark_reward import MarkReward, lane_keys, state_width
+from interplay.reward.diagnostics import _prediction, mark_prediction, utilities
+from interplay.reward.learned_reward import MarkReward, lane_keys, state_width
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 

@@ -23,10 +23,16 @@ from interplay.agent.unroll import allocate_rollout
 from interplay.agent.weights import export_weights
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.learned_reward import LearnedReward
-from interplay.reward.local_scorer import LocalScorer
-from interplay.reward.reference_gate import WithReferenceGate
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
-from interplay.reward.reward_server import STATE_KEYS, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
+from interplay.reward.reward_functions import LaneState, ScoredUnroll, WithReferenceGate
+from interplay.reward.reward_server import (
+    STATE_KEYS,
+    LocalScorer,
+    RewardServer,
+    Scorer,
+    ServeConfig,
+    ServiceEnded,
+    serve,
+)
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2

@@ -11,7 +11,6 @@ import torch
 from outcomes import read_ledger
 
 from interplay.actors.episode_returns import EpisodeReturns, TaskReturn
-from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.recurrent import RecurrentState
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
@@ -22,7 +21,7 @@ from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
-from interplay.runtime.lane_records import LaneRecord, load_records, save_records
+from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
 from interplay.stages.trainees import _means_by_kind
 from interplay.stages.training_loop import _Averages
 

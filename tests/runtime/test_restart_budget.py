@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interplay.runtime.restart_budget import RestartBudget
+from interplay.runtime.crashes import RestartBudget
 
 
 class Clock:

@@ -51,11 +51,11 @@ def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
     config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0, control_limit=1.0)
     crashes = CrashReports(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
-    work = SupervisedStage(
-        "clone", folder / "clone", partial(hang_after_report, folder / "reported", hang), wanted, config, crashes
-    )
+    (folder / "clone").mkdir()
+    stage = partial(hang_after_report, folder / "clone" / "status.json", hang)
+    work = SupervisedStage("clone", folder / "clone", stage, wanted, config, crashes)
     with pytest.raises(WorkerFailed) as raised:
-        supervise(work, lambda status: (folder / "reported").touch())
+        supervise(work)
     message = str(raised.value)
     kept = (crashes.folder / "learner.txt").read_text()
     assert "the learner has not moved for " in kept and "config abc\n" in kept

@@ -14,7 +14,7 @@ from interplay.runtime.batch_sources import BatchBuffers, SourceStats
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.completions import Completions
-from interplay.runtime.ray.learner_context import STATUS_SECONDS_PER_WORKER, LearnerContext, total_restarts
+from interplay.runtime.ray.learner_context import STATUS_SECONDS_PER_WORKER, LearnerContext
 from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 STALL_CHECK_SECONDS = 1.0  # at most, between two looks for overdue results
@@ -67,7 +67,7 @@ class ActorStream(ABC, Generic[Filled]):
             status = worker.status()
             by_kind.setdefault(status.kind, []).append(status.idle_fraction)
         self._idle_fractions = {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()}
-        self._restarts, self._read_at = total_restarts(workers), now
+        self._restarts, self._read_at = sum(worker.restarts for worker in workers), now
 
     def _release_used(self) -> None:
         if self._used is not None:

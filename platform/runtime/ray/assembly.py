@@ -6,14 +6,11 @@ The caller passes functions that build what a worker hosts; each runs in the wor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import RewardFunction
-from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import INFERENCE, resource_requests
+from interplay.runtime.ray.cluster_session import INFERENCE
 from interplay.runtime.ray.demonstration_stream import DemonstrationStream
 from interplay.runtime.ray.inference import (
     InferenceClientWorker,
@@ -22,28 +19,9 @@ from interplay.runtime.ray.inference import (
     concurrency_groups,
 )
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.learner_host import StageFunction
-from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
 from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool
 from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker import Worker
-
-
-def run_supervised(
-    stage: StageFunction,
-    *,
-    name: str,
-    folder: Path,
-    config: RuntimeConfig,
-    crashes: CrashReports,
-    actors: bool,
-    replicas: bool,
-    datasets: bool,
-    inference: Resources | None,
-) -> None:
-    """Runs a stage with these kinds of workers under Ray; see `resource_requests` and `supervise`."""
-    requests = resource_requests(config, actors=actors, replicas=replicas, datasets=datasets, inference=inference)
-    supervise(SupervisedStage(name, folder, stage, requests, config, crashes))
 
 
 def demonstration_stream(

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from ray import ObjectRef
 
-from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, SourceStats
+from interplay.runtime.lane_records import from_bytes, to_bytes
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream

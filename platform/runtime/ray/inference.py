@@ -160,19 +160,18 @@ class InferenceServer:
         self.worker = worker
         self._actors = list(actors)
         self._context = context
-        self._weights: dict[int, ObjectRef[Any]] = {}  # by version, those that actors play with
-        self._bytes: dict[int, int] = {}
+        self._weights: dict[int, tuple[ObjectRef[Any], int]] = {}  # by version, those that actors play with; bytes
         self._looked_at = 0.0
         self._calls: list[ObjectRef[Any]] = []  # of the present process: `serve`, and publications
 
     @property
     def held_bytes(self) -> int:
         """Size of the weights that are kept for a successor of the process."""
-        return sum(self._bytes.values())
+        return sum(nbytes for _, nbytes in self._weights.values())
 
     def start(self) -> None:
         """Starts the server and connects the actors to it."""
-        self.worker.start(tuple(self._weights), *self._weights.values())
+        self.worker.start(tuple(self._weights), *(weights for weights, _ in self._weights.values()))
         self._calls = [self.worker.call_worker("serve")]
         config = self._context.config
         # Three control limits: for the learner to notice a stall, and to write the stacks. All restarts may be used up
@@ -185,9 +184,8 @@ class InferenceServer:
         """Makes these weights available for decisions; `wanted` are the other versions still in use."""
         if version in self._weights:
             return
-        self._weights = {each: kept for each, kept in self._weights.items() if each in wanted} | {version: weights}
-        self._bytes[version] = nbytes
-        self._bytes = {each: self._bytes[each] for each in self._weights}
+        self._weights = {each: kept for each, kept in self._weights.items() if each in wanted}
+        self._weights[version] = (weights, nbytes)
         if self.worker.actor is not None:
             self._calls.append(self.worker.call_worker("publish", version, list(wanted), weights))
 

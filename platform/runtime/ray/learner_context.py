@@ -168,8 +168,3 @@ class LearnerContext:
         """Kills every worker."""
         for worker in self.workers:
             worker.kill()
-
-
-def total_restarts(workers: Iterable[WorkerHandle]) -> int:
-    """Sum of the workers' restarts."""
-    return sum(worker.restarts for worker in workers)

@@ -11,7 +11,6 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from interplay.core.files import JsonLines, write_whole
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
+from interplay.runtime.crashes import CrashReports, RestartBudget
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.cluster_session import (
@@ -42,7 +41,6 @@ from interplay.runtime.ray.learner_host import (
     StageFunction,
 )
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, lost_before_start, remote_class
-from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +60,8 @@ class SupervisedStage:
     crashes: CrashReports
 
 
-def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda status: None) -> None:
-    """Runs a stage under Ray to its end; calls `watch` with its status every half second.
+def supervise(work: SupervisedStage) -> None:
+    """Runs a stage under Ray to its end, and writes its status every half second.
 
     Raises:
         ClusterError: there is no cluster, or not enough room in it.
@@ -74,17 +72,15 @@ def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda
     with cluster_session(work.config, cpus), StopRequest() as stop:
         placement = reserve_resources(work.requests, work.config)
         try:
-            _run_with_restarts(work, placement, stop, watch)
+            _run_with_restarts(work, placement, stop)
         finally:
             placement.release()
 
 
-def _run_with_restarts(
-    work: SupervisedStage, placement: WorkerPlacement, stop: StopRequest, watch: Callable[[RunStatus], None]
-) -> None:
+def _run_with_restarts(work: SupervisedStage, placement: WorkerPlacement, stop: StopRequest) -> None:
     budget, counted_restarts = RestartBudget(work.crashes.limit, work.config.restart_window), 0
     for restarts in itertools.count():
-        process = _LearnerProcess(work, placement, restarts, counted_restarts, watch)
+        process = _LearnerProcess(work, placement, restarts, counted_restarts)
         try:
             process.follow(stop)
             return
@@ -127,18 +123,10 @@ def stage_error(error: RayError) -> BaseException:
 class _LearnerProcess:
     """One process of the learner, from its start to its end."""
 
-    def __init__(
-        self,
-        work: SupervisedStage,
-        placement: WorkerPlacement,
-        restarts: int,
-        counted_restarts: int,
-        watch: Callable[[RunStatus], None],
-    ) -> None:
+    def __init__(self, work: SupervisedStage, placement: WorkerPlacement, restarts: int, counted_restarts: int) -> None:
         terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.worker_log(LEARNER).write_header()
         self._work = work
-        self._watch = watch
         self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
             str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
@@ -230,7 +218,6 @@ class _LearnerProcess:
         status = RunStatus(self._work.name, time.time(), update, (learner, *workers[1:]), row)
         if self._work.folder.exists():  # the stage creates it
             self._write(status)
-        self._watch(status)
 
     def _write(self, status: RunStatus) -> None:
         file = self._work.folder / "status.json"

@@ -11,9 +11,8 @@ from typing import Any
 import ray
 
 from interplay.agent.observation import Arrays
-from interplay.reward.local_scorer import ReadVersion
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
-from interplay.reward.reward_server import ServiceEnded
+from interplay.reward.reward_server import ReadVersion, ServiceEnded
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage

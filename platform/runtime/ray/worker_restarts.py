@@ -21,13 +21,12 @@ from ray import ObjectRef
 from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
+from interplay.runtime.crashes import CrashReports, RestartBudget
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import WorkerPlacement
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker import Worker
-from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +90,7 @@ class WorkerHandle:
         self._worker_class, self._groups = worker_class, groups
         self._start_call: tuple[str, tuple[Any, ...]] | None = None
         self._completed_before = 0  # by earlier processes
-        self._actor: Any = None
+        self.actor: Any = None  # the Ray actor of the current process; other workers may call it
         self._reading: HeartbeatReading | None = None
         self._idle = IdleFraction()
         self._pending_reading: ObjectRef[Any] | None = None
@@ -105,11 +104,6 @@ class WorkerHandle:
         """Timeout in seconds for the next result; for a process's first result it includes startup."""
         starting = self.completed == self._completed_before
         return self._config.result_limit if starting else self._config.stall_limit
-
-    @property
-    def actor(self) -> Any:
-        """The Ray actor of the current process, for other workers to call."""
-        return self._actor
 
     @property
     def age_seconds(self) -> float:
@@ -128,13 +122,13 @@ class WorkerHandle:
         self.incarnation += 1
         self._crashes.worker_log(self.name).write_header()
         remote = remote_class(self._worker_class, self._placement, self.name, self._groups)
-        self._actor = remote.remote(self.name, self._make, str(Path.cwd()), self._crashes, self._config, *arguments)
+        self.actor = remote.remote(self.name, self._make, str(Path.cwd()), self._crashes, self._config, *arguments)
         if self._start_call is not None:
             self.call_worker(self._start_call[0], *self._start_call[1])
 
     def call_worker(self, method: str, *arguments: Any) -> ObjectRef[Any]:
         """Calls a method of the worker itself, not of the hosted object."""
-        reference: ObjectRef[Any] = getattr(self._actor, method).remote(*arguments)
+        reference: ObjectRef[Any] = getattr(self.actor, method).remote(*arguments)
         return reference
 
     def call_on_every_start(self, method: str, *arguments: Any) -> None:
@@ -143,12 +137,12 @@ class WorkerHandle:
         Replaces any previously registered call.
         """
         self._start_call = (method, arguments)
-        if self._actor is not None:
+        if self.actor is not None:
             self.call_worker(method, *arguments)
 
     def submit(self, method: str, activity: str, *arguments: Any) -> ObjectRef[Any]:
         """Submits a call of the hosted object's method; `activity` describes it in the heartbeat."""
-        reference: ObjectRef[Any] = self._actor.call.remote(method, activity, *arguments)
+        reference: ObjectRef[Any] = self.actor.call.remote(method, activity, *arguments)
         return reference
 
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:
@@ -175,8 +169,8 @@ class WorkerHandle:
 
     def kill(self) -> None:
         """Kills the current process, if one was started."""
-        if self._actor is not None:
-            ray.kill(self._actor)
+        if self.actor is not None:
+            ray.kill(self.actor)
 
     def status(self) -> WorkerStatus:
         """Status as of the newest heartbeat; never waits for the worker."""
@@ -203,8 +197,8 @@ class WorkerHandle:
     def _poll_heartbeat(self) -> None:
         now = time.monotonic()
         due = now - self._requested_at >= self.poll_seconds
-        if self._actor is not None and self._pending_reading is None and due:
-            self._pending_reading, self._requested_at = self._actor.heartbeat.remote(), now
+        if self.actor is not None and self._pending_reading is None and due:
+            self._pending_reading, self._requested_at = self.actor.heartbeat.remote(), now
         pending = self._pending_reading
         if pending is None or now - self._checked_at < STATUS_CHECK_SECONDS:
             return
@@ -224,7 +218,7 @@ class WorkerHandle:
 
         Wait for the result with a timeout. None if not started.
         """
-        return None if self._actor is None else self._actor.dump.remote()
+        return None if self.actor is None else self.actor.dump.remote()
 
 
 @dataclass(eq=False)

@@ -1,0 +1,28 @@
+"""Checks of settings that dataclasses share; without torch, as worker processes read settings before they import it."""
+
+from __future__ import annotations
+
+import re
+
+DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
+
+
+def check_device_name(name: str, setting: str = "device") -> None:
+    """Check a device name; whether the device exists is checked where it is used first.
+
+    Raises:
+        ValueError: the name is not one of auto, cpu, cuda, cuda:N.
+    """
+    if not DEVICE_NAME.fullmatch(name):
+        raise ValueError(f"{setting} is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
+
+
+def check_at_least(least: int, config: object, *names: str, group: str = "") -> None:
+    """Check that fields of a dataclass are not below a number; `group` precedes their names in the message.
+
+    Raises:
+        ValueError: a field is.
+    """
+    for name in names:
+        if getattr(config, name) < least:
+            raise ValueError(f"{group}{name} is at least {least}, got {getattr(config, name)}")
