@@ -16,6 +16,11 @@ Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of
 ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
 
 
+def title_of(kind: str) -> str:
+    """A kind of task as it is printed: "place_near" -> "Place near"."""
+    return kind.replace("_", " ").capitalize()
+
+
 @dataclass(frozen=True)
 class StageRecord:
     """A stage that ran: its duration and its key numbers by name ("episodes": 600)."""
@@ -118,9 +123,7 @@ class ProbeResults:
     success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> task -> [n]; nan: no success
     steps: int  # an episode's time limit
     seconds_per_step: float
-    limits: Mapping[str, int] = field(
-        default_factory=dict
-    )  # task -> time limit, for tasks whose limit differs from `steps`
+    limits: Mapping[str, int] = field(default_factory=dict)  # task -> time limit, where it differs from `steps`
     chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> chance level
     hold: int = 0  # steps for which success at an instruction had to last
     pairs: Mapping[str, Mapping[str, PairedOutcomes]] = field(default_factory=dict)  # agent -> task -> outcomes
@@ -157,9 +160,7 @@ class ProbeResults:
 
     def name(self, key: str) -> str:
         """The printed name of an agent or a task."""
-        return self.names.get(
-            key, key if key in self.success_step or key[:1].isupper() else key.replace("_", " ").capitalize()
-        )
+        return self.names.get(key, key if key in self.success_step or key[:1].isupper() else title_of(key))
 
     def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Float64Array, NDArray[np.str_]]:
         """Success steps of one agent over several tasks, and each entry's task; both [n]."""
