@@ -126,14 +126,7 @@ def joint_comparison(probes: ProbeResults) -> Comparison | None:
 
 def shares(probes: ProbeResults) -> dict[str, dict[str, Estimate]]:
     """Success share by task, then by agent."""
-    return {
-        task: {
-            agent: success_share(np.isfinite(tasks[task]))
-            for agent, tasks in probes.success_step.items()
-            if task in tasks
-        }
-        for task in probes.tasks
-    }
+    return probes.by_task(probes.success_step, lambda steps: success_share(np.isfinite(steps)))
 
 
 def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCurve]:

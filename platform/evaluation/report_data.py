@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Float64Array, Image
 from interplay.evaluation.live_judgements import LiveResults
 
+T = TypeVar("T")
+R = TypeVar("R")
 Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
 ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
 
@@ -153,6 +155,13 @@ class ProbeResults:
         ours = self.success_step.get(self.candidate, {})
         theirs = self.success_step.get(self.baseline, {})
         return tuple(task for task in self.tasks if task in ours and task in theirs)
+
+    def by_task(self, results: Mapping[str, Mapping[str, T]], measure: Callable[[T], R]) -> dict[str, dict[str, R]]:
+        """What `measure` returns for results by agent and task: by task, then by agent; tasks without any left out."""
+        found = {
+            task: {agent: measure(own[task]) for agent, own in results.items() if task in own} for task in self.tasks
+        }
+        return {task: by_agent for task, by_agent in found.items() if by_agent}
 
     def limit(self, task: str) -> int:
         """The time limit of a task, in steps."""
