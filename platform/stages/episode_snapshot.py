@@ -15,13 +15,7 @@ def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None
 
     Frozen when the stage begins, as that of `freeze_once`, so that a resumed stage measures on the same episodes.
     """
-    path, where = run.snapshot_path(f"{name}-heldout"), replace(where, rounds_before=run.round + 1)
-    stage = run.stage(name)
-    if path.exists() and (stage.record() or stage.checkpoints.exists()):
-        return Snapshot(path)
-    path.unlink(missing_ok=True)
-    with run.store() as store:
-        return store.snapshot(path.stem, where) if store.entries(where) else None
+    return _freeze(run, name, f"{name}-heldout", where)
 
 
 def freeze_once(
@@ -41,18 +35,29 @@ def freeze_once(
     Raises:
         ValueError: no episode satisfies `where`, or none of these raters marked one.
     """
-    path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
-    stage = run.stage(name)
-    if path.exists() and (stage.record() or stage.checkpoints.exists()):
-        return Snapshot(path)
-    path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
-    with run.store() as store:
-        if not store.entries(where):
-            raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
-        snapshot = store.snapshot(path.stem, where, mix, raters)
+    snapshot = _freeze(run, name, name, where, mix, raters)
+    if snapshot is None:
+        raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
     if not len(snapshot):
         raise ValueError(
             f"{run.root} has no marks of {', '.join(raters)}, from which the stage {name!r} is to learn: "
             f"name other raters with {name}.raters=..."
         )
     return snapshot
+
+
+def _freeze(
+    run: Run,
+    stage: str,
+    name: str,
+    where: EpisodeFilter,
+    mix: Mapping[str, float] | None = None,
+    raters: Collection[str] = (),
+) -> Snapshot | None:
+    """The snapshot `name` of a stage; None if no episode satisfies `where`."""
+    path, where, folder = run.snapshot_path(name), replace(where, rounds_before=run.round + 1), run.stage(stage)
+    if path.exists() and (folder.record() or folder.checkpoints.exists()):
+        return Snapshot(path)
+    path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
+    with run.store() as store:
+        return store.snapshot(path.stem, where, mix, raters) if store.entries(where) else None
