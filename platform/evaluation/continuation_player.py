@@ -33,13 +33,15 @@ class ContinuationResult:
 
 
 @dataclass
-class _Lane:
+class _Play:
+    """A continuation that is being played in a lane."""
+
     world: World
-    scenario: Scenario | None = None
-    continuation: int = 0
-    recorder: EpisodeRecorder | None = None
-    task: Task | None = None
-    judge: SuccessJudge | None = None
+    scenario: Scenario
+    continuation: int
+    recorder: EpisodeRecorder
+    task: Task
+    judge: SuccessJudge
     partner: Expert | None = None  # the setter's part in a task for two
     asked: bool = False
     step: int = 0
@@ -52,7 +54,7 @@ class ContinuationPlayer:
     def __init__(
         self, *, worlds: Sequence[World], seat: SolverSeat, limit: int, hold: int, world_config: Mapping[str, Any]
     ) -> None:
-        self._lanes = [_Lane(world) for world in worlds]
+        self._plays: dict[int, _Play] = {}  # by lane
         self._worlds = worlds
         self._seat = seat
         self._limit = limit
@@ -71,7 +73,7 @@ class ContinuationPlayer:
         """
         waiting = iter(requests)
         return play_in_lanes(
-            len(self._lanes),
+            len(self._worlds),
             begin=lambda index: self._begin(index, waiting),
             decide=lambda: self._seat.decide(self._worlds),
             step=self._step,
@@ -82,71 +84,66 @@ class ContinuationPlayer:
         request = next(waiting, None)
         if request is None:
             return False
-        lane = self._lanes[index]
-        lane.scenario, lane.continuation = request
-        meta = lane.scenario.episode.meta
-        views = lane.world.reset(Start(state=lane.scenario.episode.initial_state), observers=self._see)
-        lane.recorder = EpisodeRecorder(
-            lane.world,
+        world, (scenario, continuation) = self._worlds[index], request
+        meta = scenario.episode.meta
+        views = world.reset(Start(state=scenario.episode.initial_state), observers=self._see)
+        recorder = EpisodeRecorder(
+            world,
             players={**meta.players, self._solver: {"kind": self._seat.kind, **self._seat.describe()}},
             world_config=self._world_config,
             round=meta.round,
             split=meta.split,
         )
-        lane.recorder.begin(seed=meta.seed, views=views)
-        lane.task = lane.scenario.task(lane.world)
-        lane.judge = SuccessJudge(lane.task, limit=self._limit, hold=self._hold)
-        lane.partner, lane.asked, lane.step, lane.said = None, False, 0, []
-        self._seat.reset(index, lane.world, views.get(self._solver, View()), lambda: lane.task if lane.asked else None)
+        recorder.begin(seed=meta.seed, views=views)
+        task = scenario.task(world)
+        judge = SuccessJudge(task, limit=self._limit, hold=self._hold)
+        play = self._plays[index] = _Play(world, scenario, continuation, recorder, task, judge)
+        self._seat.reset(index, world, views.get(self._solver, View()), lambda: task if play.asked else None)
         return True
 
     def _step(self, index: int, action: Action) -> tuple[ContinuationResult, Episode] | None:
-        lane = self._lanes[index]
-        assert lane.scenario is not None and lane.recorder is not None
-        assert lane.task is not None and lane.judge is not None
-        forced = lane.step < lane.scenario.steps
+        play = self._plays[index]
+        forced = play.step < play.scenario.steps
         if forced:
-            actions = {role: lane.scenario.action(role, lane.step) for role in lane.scenario.episode.actions}
+            actions = {role: play.scenario.action(role, play.step) for role in play.scenario.episode.actions}
             self._seat.force(index, actions[self._solver])
-            if lane.step == lane.scenario.steps - 1:
-                lane.recorder.ask(lane.task.to_json())
+            if play.step == play.scenario.steps - 1:
+                play.recorder.ask(play.task.to_json())
         else:
             actions = {self._solver: action}
-            if lane.partner is not None and self._setter != self._solver:
-                actions[self._setter] = lane.partner.act(lane.world)
+            if play.partner is not None and self._setter != self._solver:
+                actions[self._setter] = play.partner.act(play.world)
             if action.utterance is not None:
-                lane.said.append(action.utterance)
-        outcome = lane.world.step(actions, observers=self._see)
-        lane.recorder.record(actions, outcome)
-        lane.step += 1
-        if forced and lane.step == lane.scenario.steps:
-            lane.asked, lane.partner = True, lane.task.partner(lane.world)
-        heard = lane.task.instruction if lane.asked else ""
+                play.said.append(action.utterance)
+        outcome = play.world.step(actions, observers=self._see)
+        play.recorder.record(actions, outcome)
+        play.step += 1
+        if forced and play.step == play.scenario.steps:
+            play.asked, play.partner = True, play.task.partner(play.world)
+        heard = play.task.instruction if play.asked else ""
         self._seat.observe(index, outcome.views.get(self._solver, View(heard=heard)))
         if forced and not outcome.done:
             return None
-        played = lane.step - lane.scenario.steps
-        if not lane.judge.is_over(played, lane.world.facts(), lane.said, world_done=outcome.done):
+        played = play.step - play.scenario.steps
+        if not play.judge.is_over(played, play.world.facts(), play.said, world_done=outcome.done):
             return None
-        return self._result(lane, played)
+        return self._result(play, played)
 
-    def _result(self, lane: _Lane, played: int) -> tuple[ContinuationResult, Episode]:
-        assert lane.scenario is not None and lane.recorder is not None
-        assert lane.task is not None and lane.judge is not None
+    def _result(self, play: _Play, played: int) -> tuple[ContinuationResult, Episode]:
         result = ContinuationResult(
-            scenario=lane.scenario.name,
-            continuation=lane.continuation,
-            kind=lane.scenario.kind,
-            instruction=lane.task.instruction,
-            success_step=lane.judge.success_step if played > 0 else None,
-            said=tuple(lane.said),
+            scenario=play.scenario.name,
+            continuation=play.continuation,
+            kind=play.scenario.kind,
+            instruction=play.task.instruction,
+            success_step=play.judge.success_step if played > 0 else None,
+            said=tuple(play.said),
             steps=max(played, 0),
             limit=self._limit,
             hold=self._hold,
-            answer=lane.task.answer,
+            answer=play.task.answer,
         )
-        episode = lane.recorder.finish()
-        context = lane.scenario.episode.meta
+        episode = play.recorder.finish()
+        context = play.scenario.episode.meta
         taken_over = (context.frames, self._seat.kind)
         control = {**episode.meta.control, self._solver: [*context.control[self._solver], taken_over]}
         return result, replace(episode, meta=replace(episode.meta, control=control))

@@ -1,7 +1,7 @@
 """Shares, differences and ratios of success with their confidence intervals, in plain numpy.
 
 Comparisons are paired: both agents play the same episodes (same house, same task, same seed), so a bootstrap resample
-draws whole episodes and keeps the correlation between the agents. Every interval is two-sided at `confidence`.
+draws whole episodes and keeps the correlation between the agents. Every interval is two-sided at `CONFIDENCE`.
 """
 
 from __future__ import annotations
@@ -46,21 +46,15 @@ class SuccessCurve:
     high: Float64Array
     n: int
 
-    def by(self, seconds: float) -> float:
-        """The share that succeeded within `seconds` of the start."""
-        return float(self.share[np.searchsorted(self.seconds, seconds + 1e-9, side="right") - 1])
 
-
-def wilson_bounds(
-    successes: ArrayLike, trials: int, confidence: float = CONFIDENCE
-) -> tuple[Float64Array, Float64Array]:
+def wilson_bounds(successes: ArrayLike, trials: int) -> tuple[Float64Array, Float64Array]:
     """Wilson's score interval of a share (Wilson 1927, eq. 1), elementwise over `successes`; (0, 1) for no trials."""
     wins = np.asarray(successes, np.float64)
     if np.any(wins < 0) or np.any(wins > trials):
         raise ValueError(f"successes must lie between 0 and the {trials} trials, got {successes!r}")
     if trials == 0:
         return np.zeros_like(wins), np.ones_like(wins)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
     share = wins / trials
     middle = share + z * z / (2 * trials)
     half = z * np.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
@@ -68,16 +62,16 @@ def wilson_bounds(
     return np.clip((middle - half) / scale, 0, share), np.clip((middle + half) / scale, share, 1)
 
 
-def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+def wilson(successes: int, trials: int) -> Estimate:
     """A success share with Wilson's interval; value nan for no trials."""
-    low, high = wilson_bounds(successes, trials, confidence)
+    low, high = wilson_bounds(successes, trials)
     return Estimate(successes / trials if trials else math.nan, float(low), float(high), trials)
 
 
-def success_share(outcomes: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
+def success_share(outcomes: ArrayLike) -> Estimate:
     """The share of true values in `outcomes` [n], with Wilson's interval."""
     wins = np.asarray(outcomes, bool)
-    return wilson(int(wins.sum()), len(wins), confidence)
+    return wilson(int(wins.sum()), len(wins))
 
 
 def mean_difference(candidate: Float64Array, baseline: Float64Array) -> Float64Array:
@@ -98,8 +92,6 @@ def paired_bootstrap(
     *,
     statistic: Statistic = mean_difference,
     strata: ArrayLike | None = None,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Compares two agents over the same episodes, with a percentile bootstrap interval over resampled episodes.
 
@@ -113,10 +105,10 @@ def paired_bootstrap(
     value = float(statistic(ours, theirs))
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, len(ours))
-    draws = _draws(len(ours), strata, resamples, rng)
+    draws = _draws(len(ours), strata, rng)
     samples = statistic(ours[draws], theirs[draws])
     samples = np.where(np.isnan(samples), 1.0, samples)
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     # "inverted_cdf" picks an observed value: interpolating between infinite ratios is undefined
     low, high = np.quantile(samples, [tail, 1 - tail], method="inverted_cdf")
     return Estimate(value, float(low), float(high), len(ours))
@@ -134,14 +126,12 @@ def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
     return min(1.0, 2 * tail / (1 << flips))
 
 
-def mean(values: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE) -> Estimate:
+def mean(values: ArrayLike, rng: np.random.Generator) -> Estimate:
     """The mean of `values` [n] with a percentile bootstrap interval."""
-    return paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng, confidence=confidence)
+    return paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng)
 
 
-def pooled_share(
-    right: ArrayLike, total: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE
-) -> Estimate:
+def pooled_share(right: ArrayLike, total: ArrayLike, rng: np.random.Generator) -> Estimate:
     """sum(right) / sum(total), where entry i counts the judgments of episode i; resamples whole episodes.
 
     Judgments within an episode are correlated, so resampling single judgments would give too narrow an interval.
@@ -151,12 +141,10 @@ def pooled_share(
     if trials.sum() == 0:
         return Estimate(math.nan, 0.0, 1.0, 0)
     kept = trials > 0
-    return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio, confidence=confidence)
+    return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio)
 
 
-def repeated_share(
-    successes: ArrayLike, repeats: int, rng: np.random.Generator, *, confidence: float = CONFIDENCE
-) -> Estimate:
+def repeated_share(successes: ArrayLike, repeats: int, rng: np.random.Generator) -> Estimate:
     """The share of successes where each of n episodes was played `repeats` times; n counts the episodes.
 
     Repeats of one episode are correlated, so the bootstrap resamples episodes. If all or none of the plays succeed it
@@ -169,13 +157,11 @@ def repeated_share(
     if not len(wins) or wins.min() < 0 or wins.max() > repeats:
         raise ValueError(f"successes must count 0 to {repeats} repeats of at least one episode, got {successes!r}")
     if wins.sum() in (0, repeats * len(wins)):
-        return wilson(int(wins.sum()) // repeats, len(wins), confidence)
-    return paired_bootstrap(wins / repeats, np.zeros(len(wins)), rng, confidence=confidence)
+        return wilson(int(wins.sum()) // repeats, len(wins))
+    return paired_bootstrap(wins / repeats, np.zeros(len(wins)), rng)
 
 
-def success_curve(
-    success_step: ArrayLike, steps: int, seconds_per_step: float, confidence: float = CONFIDENCE
-) -> SuccessCurve:
+def success_curve(success_step: ArrayLike, steps: int, seconds_per_step: float) -> SuccessCurve:
     """The share of episodes that succeeded at or before each step 0 .. steps, with Wilson's interval at each.
 
     Args:
@@ -183,7 +169,7 @@ def success_curve(
     """
     reached = np.asarray(success_step, np.float64)
     counts = np.array([np.count_nonzero(reached <= step) for step in range(steps + 1)], np.float64)
-    low, high = wilson_bounds(counts, len(reached), confidence)
+    low, high = wilson_bounds(counts, len(reached))
     share = counts / len(reached) if len(reached) else np.full(steps + 1, math.nan)
     return SuccessCurve(np.arange(steps + 1, dtype=np.float64) * seconds_per_step, share, low, high, len(reached))
 
@@ -216,12 +202,12 @@ def _paired(candidate: ArrayLike, baseline: ArrayLike) -> tuple[Float64Array, Fl
     return ours, theirs
 
 
-def _draws(n: int, strata: ArrayLike | None, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Indices of resampled episodes, int64 [resamples, n]."""
+def _draws(n: int, strata: ArrayLike | None, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Indices of resampled episodes, int64 [RESAMPLES, n]."""
     if strata is None:
-        return rng.integers(0, n, (resamples, n))
+        return rng.integers(0, n, (RESAMPLES, n))
     labels = np.asarray(strata)
     if labels.shape != (n,):
         raise ValueError(f"strata must label each of the {n} episodes, got shape {labels.shape}")
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    return np.concatenate([group[rng.integers(0, len(group), (resamples, len(group)))] for group in groups], axis=1)
+    return np.concatenate([group[rng.integers(0, len(group), (RESAMPLES, len(group)))] for group in groups], axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from interplay.evaluation.estimates import (
     success_curve,
     success_share,
 )
-from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RewardPoint
+from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RewardPoint
 
 BOOTSTRAP_SEED = 20221121  # fixed, so that reports of the same results have the same numbers
 
@@ -97,6 +98,15 @@ def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
     )
 
 
+def steps_between_rounds(probes: ProbeResults) -> dict[str, Comparison]:
+    """Each agent of `probes` but the first against the one before it, over the tasks that both played."""
+    found = {
+        later: compare(replace(probes, baseline=earlier, candidate=later), probes.tasks)
+        for earlier, later in pairwise(probes.success_step)
+    }
+    return {agent: each for agent, each in found.items() if each is not None}
+
+
 def at_half_time(probes: ProbeResults) -> ProbeResults:
     """The results with every success after half of the time limit removed."""
     cut = {
@@ -116,14 +126,7 @@ def joint_comparison(probes: ProbeResults) -> Comparison | None:
 
 def shares(probes: ProbeResults) -> dict[str, dict[str, Estimate]]:
     """Success share by task, then by agent."""
-    return {
-        task: {
-            agent: success_share(np.isfinite(tasks[task]))
-            for agent, tasks in probes.success_step.items()
-            if task in tasks
-        }
-        for task in probes.tasks
-    }
+    return probes.by_task(probes.success_step, lambda steps: success_share(np.isfinite(steps)))
 
 
 def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCurve]:
@@ -166,12 +169,7 @@ def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
     )
 
 
-def answer_rewards(data: ReportData) -> dict[str, Estimate]:
-    """Mean reward after each kind of answer."""
-    return mean_answer_rewards(data.answer_rewards)
-
-
-def mean_answer_rewards(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
+def answer_rewards(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
     """Mean reward after each kind of answer, with its interval; kinds without answers are left out."""
     return {
         kind: mean(earned, np.random.default_rng(BOOTSTRAP_SEED)) for kind, earned in rewards.items() if len(earned)

@@ -37,7 +37,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
         _listening(data.probes),
         _heldout_return(data.reward_points, data.reward_source),
         *(
-            (_reward_model(data.reward_model), _answers(answer_rewards(data), answer_margins(data.answer_rewards)))
+            (_reward_model(data.reward_model), _answers(data.answer_rewards))
             if data.reward_source == LEARNED or data.reward_model is not None
             else ()
         ),
@@ -62,6 +62,21 @@ def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> st
 def with_interval(share: Estimate) -> str:
     """Formats a share and its interval: "47% (40–54)"."""
     return f"{percent(share.value)} ({100 * share.low:.0f}–{100 * share.high:.0f})"
+
+
+def points(difference: Estimate) -> str:
+    """Formats a difference of shares: "+3 points"."""
+    return f"{100 * difference.value:+.0f} points"
+
+
+def points_with_interval(difference: Estimate) -> str:
+    """A difference of shares and its interval in words."""
+    return f"difference {points(difference)}, 95% interval {span(difference, points=True)}"
+
+
+def decimals(value: float) -> str:
+    """Formats a number with two decimals; a dash for nan."""
+    return "–" if math.isnan(value) else f"{value:.2f}"
 
 
 def times(ratio: float) -> str:
@@ -113,8 +128,7 @@ def _sooner(probes: ProbeResults | None) -> Headline:
         label,
         f"{others} → {early}",
         f"Within {seconds} s, half of the time limit, {candidate} has solved "
-        f"{early} and {baseline} {others}: {verdict} (difference {100 * found.difference.value:+.0f} points, "
-        f"95% interval {span(found.difference, points=True)}).",
+        f"{early} and {baseline} {others}: {verdict} ({points_with_interval(found.difference)}).",
     )
 
 
@@ -130,8 +144,8 @@ def _listening(probes: ProbeResults | None) -> Headline:
         label,
         f"{percent(found.other.value)} → {percent(found.own.value)}",
         f"Under the words of another task {probes.name(agent)} solves {percent(found.other.value)} of "
-        f"{found.own.n} probes, under their own words {percent(found.own.value)}: {listens} (difference "
-        f"{100 * found.difference.value:+.0f} points, 95% interval {span(found.difference, points=True)}).",
+        f"{found.own.n} probes, under their own words {percent(found.own.value)}: {listens} "
+        f"({points_with_interval(found.difference)}).",
     )
 
 
@@ -170,8 +184,8 @@ def _reward_model(results: RewardModelResults | None) -> Headline:
     )
 
 
-def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -> Headline:
-    label = "Reward of an answer"
+def _answers(by_kind: Mapping[str, Sequence[float]]) -> Headline:
+    label, rewards, margins = "Reward of an answer", answer_rewards(by_kind), answer_margins(by_kind)
     if not margins:
         return Headline(label, None, "No answers have been scored.")
     best = next(iter(rewards))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from interplay.core.files import write_whole
 from interplay.evaluation import figures
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.figures import SvgFigure
-from interplay.evaluation.headlines import percent, span
+from interplay.evaluation.headlines import decimals, percent, span
 from interplay.evaluation.report import to_json
 from interplay.evaluation.report_data import RewardPoint
-from interplay.evaluation.report_page import page_environment
+from interplay.evaluation.report_page import answer_bars, page_environment
 from interplay.evaluation.reward_inspection import (
     InspectedEpisode,
     KindOfEpisode,
@@ -69,7 +68,7 @@ def _shown(
         ]
         if gaps
         else [],
-        "answers": figures.reward_bars(answers, "Reward after an answer", _counts(answers)) if answers else None,
+        "answers": answer_bars(answers, " in which the solver answers"),
         "returns": [
             figures.reward_curve(held, "Modeled return", "Means with bands of two standard errors."),
             figures.true_success_curve(
@@ -103,11 +102,6 @@ def _kind_row(kind: str, found: KindOfEpisode) -> tuple[str, ...]:
         f"{found.episodes}",
         f"{found.solved}",
         f"{percent(found.pairs.value)} ({span(found.pairs, share=True)})" if found.pairs.n else "no pairs",
-        "–" if math.isnan(found.auc) else f"{found.auc:.2f}",
+        decimals(found.auc),
         "–" if swap is None else f"{swap.value:.2f} ({span(swap)})",
     )
-
-
-def _counts(answers: Mapping[str, Estimate]) -> str:
-    listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in answers.items())
-    return f"Mean reward of the step in which the solver answers; whiskers: bootstrapped 95%; {listed}."

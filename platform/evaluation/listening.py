@@ -68,11 +68,7 @@ def count_answers(results: Sequence[ProbeResult]) -> dict[str, AnswerCounts]:
 
 def listening(probes: ProbeResults) -> dict[str, dict[str, Listening]]:
     """How much each agent listens, by task, then by agent."""
-    return {
-        task: {agent: _compare([pairs[task]]) for agent, pairs in probes.pairs.items() if task in pairs}
-        for task in probes.tasks
-        if any(task in pairs for pairs in probes.pairs.values())
-    }
+    return probes.by_task(probes.pairs, lambda pairs: _compare([pairs]))
 
 
 def joint_listening(probes: ProbeResults, agent: str) -> Listening | None:
@@ -84,11 +80,7 @@ def joint_listening(probes: ProbeResults, agent: str) -> Listening | None:
 
 def answer_shares(probes: ProbeResults) -> dict[str, dict[str, AnswerShares]]:
     """Shares of right and wrong answers and of silence by kind of question, then by agent."""
-    return {
-        task: {agent: _shares(counts[task]) for agent, counts in probes.answers.items() if task in counts}
-        for task in probes.tasks
-        if any(task in counts for counts in probes.answers.values())
-    }
+    return probes.by_task(probes.answers, _shares)
 
 
 def _compare(pairs: Sequence[PairedOutcomes]) -> Listening:

@@ -32,12 +32,6 @@ class MarkTrack:
         kept = self.signs == sign
         return MarkTrack(self.seconds[kept], self.signs[kept])
 
-    def shifted(self, seconds: float, length: float) -> MarkTrack:
-        """The track with all times moved, around the end of an episode of `length` seconds to its start."""
-        moved = (self.seconds + seconds) % length
-        order = np.argsort(moved, kind="stable")
-        return MarkTrack(moved[order], self.signs[order])
-
 
 def matched(ours: Float64Array, theirs: Float64Array, within: float) -> list[tuple[int, int]]:
     """Pairs (index in ours, index in theirs) at most `within` seconds apart: most pairs, then least total distance.
@@ -88,13 +82,9 @@ def pair_counts(ours: Float64Array, theirs: Float64Array, within: float) -> NDAr
     return pairs
 
 
-def matched_of_same_sign(ours: MarkTrack, theirs: MarkTrack, within: float) -> int:
-    """The number of pairs of equal sign."""
-    signs = ((ours.of_sign(sign).seconds[None], theirs.of_sign(sign).seconds) for sign in (1, -1))
-    return sum(int(pair_counts(first, second, within)[0]) for first, second in signs)
-
-
 def f1(ours: MarkTrack, theirs: MarkTrack, within: float) -> float:
     """2 pairs / (marks of both), for pairs of equal sign; 1 where neither rater marked anything."""
     total = len(ours) + len(theirs)
-    return 2 * matched_of_same_sign(ours, theirs, within) / total if total else 1.0
+    signs = ((ours.of_sign(sign).seconds[None], theirs.of_sign(sign).seconds) for sign in (1, -1))
+    pairs = sum(int(pair_counts(first, second, within)[0]) for first, second in signs)
+    return 2 * pairs / total if total else 1.0

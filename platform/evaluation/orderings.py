@@ -37,7 +37,7 @@ def orderings(data: ReportData) -> tuple[Ordering, ...]:
             lambda results: findings.joint_comparison(findings.at_half_time(results)),
             probes,
         ),
-        _answers(findings.answer_rewards(data)),
+        _answers(findings.answer_rewards(data.answer_rewards)),
         _swap(data),
     )
 

@@ -27,15 +27,17 @@ class Film:
 
 
 @dataclass
-class _Lane:
+class _Play:
+    """A probe that is being played in a lane."""
+
     world: World
-    probe: Probe | None = None
-    task: Task | None = None  # judges success
-    judge: SuccessJudge | None = None
+    probe: Probe
+    task: Task  # judges success
+    asked: Task | None  # whose words the setter says, and which replies; None: words without a meaning here
+    judge: SuccessJudge
+    film: Film | None
     said: list[str] = field(default_factory=list)
     step: int = 0
-    film: Film | None = None
-    asked: Task | None = None  # whose words the setter says, and which replies; None: words without a meaning here
     reply: str | None = None  # what the setter says in the next step
     measured: list[Mapping[str, float]] = field(default_factory=list)  # after each step, if the task measures anything
 
@@ -44,7 +46,7 @@ class ProbePlayer:
     """Plays probes in several worlds side by side."""
 
     def __init__(self, *, worlds: Sequence[World], seat: SolverSeat) -> None:
-        self._lanes = [_Lane(world) for world in worlds]
+        self._plays: dict[int, _Play] = {}  # by lane
         self._worlds = worlds
         self._seat = seat
         spec = worlds[0].spec
@@ -63,7 +65,7 @@ class ProbePlayer:
         """
         waiting = iter(probes)
         return play_in_lanes(
-            len(self._lanes),
+            len(self._worlds),
             begin=lambda index: self._begin(index, waiting, filmed),
             decide=lambda: self._seat.decide(self._worlds),
             step=self._step,
@@ -74,70 +76,64 @@ class ProbePlayer:
         probe = next(waiting, None)
         if probe is None:
             return False
-        lane = self._lanes[index]
-        views = lane.world.reset(Start(seed=probe.seed), observers=self._see)
-        tasks, words = lane.world.tasks(), probe.other_words
-        task = tasks.load(probe.task)
-        asked = task if words is None or not words.possible_here else tasks.load(words.task)
-        lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
-        lane.asked = asked if words is None or words.possible_here else None
-        lane.reply, lane.measured = None, []
-        lane.judge = SuccessJudge(task, limit=probe.limit, hold=probe.hold)
-        pictured = bool(self._see) and lane.world.spec.image is not None
-        lane.film = Film(probe) if pictured and filmed(probe) else None
+        world, words = self._worlds[index], probe.other_words
+        views = world.reset(Start(seed=probe.seed), observers=self._see)
+        task = world.tasks().load(probe.task)
+        asked = task if words is None else world.tasks().load(words.task) if words.possible_here else None
+        judge = SuccessJudge(task, limit=probe.limit, hold=probe.hold)
+        pictured = bool(self._see) and world.spec.image is not None
+        film = Film(probe) if pictured and filmed(probe) else None
+        self._plays[index] = _Play(world, probe, task, asked, judge, film)
         view = views.get(self._solver, View())
-        self._keep(lane, view)
-        self._seat.reset(index, lane.world, view, lambda: asked)
+        self._keep(film, view)
+        self._seat.reset(index, world, view, lambda: task if asked is None else asked)
         return True
 
     def _step(self, index: int, action: Action) -> tuple[ProbeResult, Film | None] | None:
         """One step of one lane; the result, and what was seen, if it was the last."""
-        lane = self._lanes[index]
-        assert lane.probe is not None
-        assert lane.task is not None
-        assert lane.judge is not None
+        play = self._plays[index]
         actions = {self._solver: action}
-        if self._setter != self._solver and lane.step == 0:
-            actions[self._setter] = Action(lane.world.spec.rest(), lane.probe.instruction)
+        if self._setter != self._solver and play.step == 0:
+            actions[self._setter] = Action(play.world.spec.rest(), play.probe.instruction)
         elif action.utterance is not None:
-            lane.said.append(action.utterance)
-        if lane.reply is not None:
-            actions[self._setter] = Action(lane.world.spec.rest(), lane.reply)
-        lane.reply = self._reply(lane, action.utterance)
-        outcome = lane.world.step(actions, observers=self._see)
-        lane.step += 1
-        view = outcome.views.get(self._solver, View(heard=lane.probe.instruction))
-        self._keep(lane, view)
+            play.said.append(action.utterance)
+        if play.reply is not None:
+            actions[self._setter] = Action(play.world.spec.rest(), play.reply)
+        play.reply = self._reply(play, action.utterance)
+        outcome = play.world.step(actions, observers=self._see)
+        play.step += 1
+        view = outcome.views.get(self._solver, View(heard=play.probe.instruction))
+        self._keep(play.film, view)
         self._seat.observe(index, view)
-        facts = lane.world.facts()
-        if measures := lane.task.measure(facts):
-            lane.measured.append(measures)
-        if not lane.judge.is_over(lane.step, facts, lane.said, world_done=outcome.done):
+        facts = play.world.facts()
+        if measures := play.task.measure(facts):
+            play.measured.append(measures)
+        if not play.judge.is_over(play.step, facts, play.said, world_done=outcome.done):
             return None
         result = ProbeResult(
-            kind=lane.probe.kind,
-            index=lane.probe.index,
-            seed=lane.probe.seed,
-            instruction=lane.probe.instruction,
-            success_step=lane.judge.success_step,
-            said=tuple(lane.said),
-            steps=lane.step,
-            limit=lane.probe.limit,
-            hold=lane.probe.hold,
-            answer=lane.task.answer,
-            measures=lane.measured[-1] if lane.measured else {},
-            best_measures=max(lane.measured, key=lambda each: next(iter(each.values())), default={}),
+            kind=play.probe.kind,
+            index=play.probe.index,
+            seed=play.probe.seed,
+            instruction=play.probe.instruction,
+            success_step=play.judge.success_step,
+            said=tuple(play.said),
+            steps=play.step,
+            limit=play.probe.limit,
+            hold=play.probe.hold,
+            answer=play.task.answer,
+            measures=play.measured[-1] if play.measured else {},
+            best_measures=max(play.measured, key=lambda each: next(iter(each.values())), default={}),
         )
-        if lane.film is not None:
-            lane.film.result = result
-        return result, lane.film
+        if play.film is not None:
+            play.film.result = result
+        return result, play.film
 
-    def _reply(self, lane: _Lane, said: str | None) -> str | None:
+    def _reply(self, play: _Play, said: str | None) -> str | None:
         """The setter's reply to what the solver says in this step, once it has heard the words."""
-        if said is None or lane.asked is None or lane.step == 0 or self._setter == self._solver:
+        if said is None or play.asked is None or play.step == 0 or self._setter == self._solver:
             return None
-        return lane.asked.reply(said, lane.world.facts())
+        return play.asked.reply(said, play.world.facts())
 
-    def _keep(self, lane: _Lane, view: View) -> None:
-        if lane.film is not None and view.image is not None:
-            lane.film.pictures.append(view.image.copy())
+    def _keep(self, film: Film | None, view: View) -> None:
+        if film is not None and view.image is not None:
+            film.pictures.append(view.image.copy())

@@ -23,13 +23,7 @@ from interplay.evaluation.success_judge import one_second
 MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
 MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the probe's own
 AGENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
-RESERVED_NAMES = (
-    "bc",
-    "before_rl",
-    "bc_rl",
-    "expert",
-    "chance",
-)  # of the run's own agents, and of files next to theirs
+RESERVED_NAMES = ("bc", "before_rl", "bc_rl", "expert", "chance")  # of own agents, and of files next to theirs
 OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
 
 
@@ -85,9 +79,7 @@ class OtherWords:
     """The task whose instruction a setter utters in place of the own one, as its JSON fields."""
 
     task: Mapping[str, Any]
-    possible_here: (
-        bool  # a task of the probe's own house; otherwise of another probe, and only its words mean something
-    )
+    possible_here: bool  # a task of the probe's own house; else of another probe, and only its words mean something
 
 
 @dataclass(frozen=True)

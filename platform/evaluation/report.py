@@ -16,7 +16,6 @@ from interplay.evaluation import findings, listening, orderings, scenario_findin
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.report_data import ProbeResults, ReportData, RoundRecord
 from interplay.evaluation.report_page import render_page
-from interplay.evaluation.round_table import steps_between_rounds
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
 
@@ -58,7 +57,7 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "rounds": _rounds(data.rounds) if data.rounds else None,
         "round_records": [_round_record(record) for record in data.round_records],
         "reward_model": findings.reward_model_figures(model) if model else None,
-        "answers": findings.answer_rewards(data) or None,
+        "answers": findings.answer_rewards(data.answer_rewards) or None,
         "modeled_return": [
             {
                 "update": point.update,
@@ -79,7 +78,7 @@ def _rounds(rounds: ProbeResults) -> dict[str, Any]:
         "before": rounds.baseline,
         "all_tasks": findings.compare(rounds, rounds.compared),
         "by_task": {task: findings.compare(rounds, (task,)) for task in rounds.compared},
-        "steps": steps_between_rounds(rounds),
+        "steps": findings.steps_between_rounds(rounds),
     }
 
 

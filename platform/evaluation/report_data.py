@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Float64Array, Image
 from interplay.evaluation.live_judgements import LiveResults
 
+T = TypeVar("T")
+R = TypeVar("R")
 Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
 ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
+
+
+def title_of(kind: str) -> str:
+    """A kind of task as it is printed: "place_near" -> "Place near"."""
+    return kind.replace("_", " ").capitalize()
 
 
 @dataclass(frozen=True)
@@ -118,9 +125,7 @@ class ProbeResults:
     success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> task -> [n]; nan: no success
     steps: int  # an episode's time limit
     seconds_per_step: float
-    limits: Mapping[str, int] = field(
-        default_factory=dict
-    )  # task -> time limit, for tasks whose limit differs from `steps`
+    limits: Mapping[str, int] = field(default_factory=dict)  # task -> time limit, where it differs from `steps`
     chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> chance level
     hold: int = 0  # steps for which success at an instruction had to last
     pairs: Mapping[str, Mapping[str, PairedOutcomes]] = field(default_factory=dict)  # agent -> task -> outcomes
@@ -151,15 +156,20 @@ class ProbeResults:
         theirs = self.success_step.get(self.baseline, {})
         return tuple(task for task in self.tasks if task in ours and task in theirs)
 
+    def by_task(self, results: Mapping[str, Mapping[str, T]], measure: Callable[[T], R]) -> dict[str, dict[str, R]]:
+        """What `measure` returns for results by agent and task: by task, then by agent; tasks without any left out."""
+        found = {
+            task: {agent: measure(own[task]) for agent, own in results.items() if task in own} for task in self.tasks
+        }
+        return {task: by_agent for task, by_agent in found.items() if by_agent}
+
     def limit(self, task: str) -> int:
         """The time limit of a task, in steps."""
         return self.limits.get(task, self.steps)
 
     def name(self, key: str) -> str:
         """The printed name of an agent or a task."""
-        return self.names.get(
-            key, key if key in self.success_step or key[:1].isupper() else key.replace("_", " ").capitalize()
-        )
+        return self.names.get(key, key if key in self.success_step or key[:1].isupper() else title_of(key))
 
     def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Float64Array, NDArray[np.str_]]:
         """Success steps of one agent over several tasks, and each entry's task; both [n]."""

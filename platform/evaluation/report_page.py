@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,9 @@ from PIL import Image as Pillow
 
 from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
+from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.figures import SvgFigure
-from interplay.evaluation.free_play_tables import free_play_tables
-from interplay.evaluation.headlines import headlines, percent, span, times
-from interplay.evaluation.listening_tables import answer_rows, listening_rows
-from interplay.evaluation.live_tables import render_live
-from interplay.evaluation.measure_table import measure_table
+from interplay.evaluation.headlines import headlines, percent, span, times, with_interval
 from interplay.evaluation.report_data import (
     LEARNED,
     ChanceLevel,
@@ -31,8 +27,19 @@ from interplay.evaluation.report_data import (
     RewardModelResults,
     UtilityTrace,
 )
-from interplay.evaluation.round_table import round_table
-from interplay.evaluation.scenario_tables import render_scenarios
+from interplay.evaluation.report_tables import (
+    DASH,
+    answer_rows,
+    difference_cells,
+    free_play_rows,
+    legend,
+    listening_rows,
+    measure_table,
+    render_live,
+    render_scenarios,
+    request_kind_table,
+    round_table,
+)
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
@@ -52,14 +59,15 @@ def render_page(data: ReportData) -> str:
         measures=measure_table(data.measures) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
         round_table=round_table(data.round_records, data.rounds) if data.round_records else None,
-        free_play=free_play_tables(data.free_play, data.free_play_kinds) if data.free_play else None,
+        free_play=free_play_rows(data.free_play),
+        request_kinds=request_kind_table(data.free_play_kinds),
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         live=render_live(data.live) if data.live is not None else None,
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],
         learned_reward=data.reward_source == LEARNED or data.reward_model is not None,
-        answers=_answers(data),
+        answers=answer_bars(findings.answer_rewards(data.answer_rewards)),
         reward_model=_reward_model(data.reward_model) if data.reward_model is not None else None,
         learning={
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
@@ -103,9 +111,7 @@ def _probes(probes: ProbeResults) -> dict[str, Any]:
         "chance": probes.chance,
         "candidate": probes.name(probes.candidate),
         "baseline": probes.name(probes.baseline),
-        "legend": [
-            (probes.name(agent), color) for agent, color in zip(agents, itertools.cycle(figures.COLORS), strict=False)
-        ],
+        "legend": legend(map(probes.name, agents)),
         "bars": _success_bars(probes),
         "curves": _success_curves(probes),
         "share_head": (
@@ -151,12 +157,7 @@ def _success_curves(probes: ProbeResults) -> list[SvgFigure]:
 def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
     rows = []
     for task, bars in findings.shares(probes).items():
-        cells = [
-            f"{percent(bars[agent].value)} ({100 * bars[agent].low:.0f}–{100 * bars[agent].high:.0f})"
-            if agent in bars
-            else "not run"
-            for agent in probes.success_step
-        ]
+        cells = [with_interval(bars[agent]) if agent in bars else "not run" for agent in probes.success_step]
         counts = [share.n for share in bars.values()]
         rows.append((probes.name(task), *cells, *_chance_cells(probes.chance.get(task)), _range(counts)))
     return rows
@@ -164,14 +165,12 @@ def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
 
 def _chance_cells(chance: ChanceLevel | None) -> tuple[str, str, str]:
     if chance is None:
-        return "–", "–", "–"
+        return DASH, DASH, DASH
     moving = percent(chance.random)
     if chance.interval is not None:
-        moving += f" ({100 * chance.interval[0]:.0f}–{100 * chance.interval[1]:.0f})"
-    if chance.most_common_answer is None:
-        return percent(chance.resting), moving, "–"
-    answer, share = chance.most_common_answer
-    return percent(chance.resting), moving, f"{answer}: {percent(share)}"
+        moving = with_interval(Estimate(chance.random, *chance.interval, n=0))
+    answer = chance.most_common_answer
+    return percent(chance.resting), moving, DASH if answer is None else f"{answer[0]}: {percent(answer[1])}"
 
 
 def _comparison_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
@@ -183,12 +182,13 @@ def _comparison_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
             " + ".join(probes.name(task) for task in item.tasks),
             times(item.ratio.value),
             span(item.ratio),
-            f"{100 * item.difference.value:+.0f} points",
-            span(item.difference, points=True),
+            difference,
+            interval,
             f"{item.p_value:.2g}",
-            str(item.difference.n),
+            pairs,
         )
         for item in found.values()
+        for difference, interval, pairs in [difference_cells(item.difference)]
     ]
 
 
@@ -218,7 +218,7 @@ def _reward_curve(data: ReportData) -> SvgFigure | None:
 
 
 def _kind_row(kind: KindTraining) -> tuple[str, ...]:
-    answered = "–" if kind.answered is None else " → ".join(map(percent, kind.answered))
+    answered = DASH if kind.answered is None else " → ".join(map(percent, kind.answered))
     returns = " → ".join(map(_number, kind.returns))
     return kind.kind, f"{kind.tasks:,}", " → ".join(map(percent, kind.success)), answered, returns
 
@@ -238,14 +238,11 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
     return {"title": trace.title, "instruction": trace.instruction, "frames": frames, "drawing": drawing}
 
 
-def _answers(data: ReportData) -> SvgFigure | None:
-    rewards = findings.answer_rewards(data)
-    if not rewards:
-        return None
+def answer_bars(rewards: Mapping[str, Estimate], of_which: str = "") -> SvgFigure | None:
+    """The mean reward by kind of answer; None without answers. `of_which` says in the caption which step is meant."""
     listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in rewards.items())
-    return figures.reward_bars(
-        rewards, "Reward after an answer", f"Mean reward of the step; whiskers: bootstrapped 95%; {listed}."
-    )
+    caption = f"Mean reward of the step{of_which}; whiskers: bootstrapped 95%; {listed}."
+    return figures.reward_bars(rewards, "Reward after an answer", caption) if rewards else None
 
 
 def _reward_model(results: RewardModelResults) -> dict[str, Any]:
@@ -302,7 +299,7 @@ def _cell(value: float | int | str) -> str:
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return DASH if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _range(counts: Sequence[int]) -> str:

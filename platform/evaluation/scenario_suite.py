@@ -38,36 +38,28 @@ def read_suite(path: Path, world: World) -> list[Scenario]:
         with zipfile.ZipFile(path) as archive:
             index = json.loads(archive.read(INDEX))
             version = int(index["version"])
-            if version > SUITE_VERSION:
-                raise _NewerSuite(
-                    f"{path} has format version {version}, this platform reads up to {SUITE_VERSION}; update it"
-                )
+            rows = index["scenarios"] if version <= SUITE_VERSION else ()
             scenarios = [
                 Scenario(row["name"], row["kind"], decode(archive.read(f"{row['name']}.npz"), source=row["name"]))
-                for row in index["scenarios"]
+                for row in rows
             ]
-    except _NewerSuite:
-        raise
     except (zipfile.BadZipFile, OSError, KeyError, TypeError, ValueError, DamagedEpisode) as error:
         raise ValueError(
             f"the suite {path} is damaged ({error}); restore it from a copy, or remove it to cut a new one"
         ) from error
+    if version > SUITE_VERSION:
+        raise ValueError(f"{path} has format version {version}, this platform reads up to {SUITE_VERSION}; update it")
     _check_world(path, scenarios, world)
     return scenarios
 
 
-class _NewerSuite(ValueError):
-    """The suite was written by a newer version of the platform."""
-
-
 def _check_world(path: Path, scenarios: Sequence[Scenario], world: World) -> None:
-    here = (world.spec.name, world.spec.version, world.spec.roles)
+    here = world.spec
     for scenario in scenarios:
-        meta = scenario.episode.meta
-        recorded = (meta.world, meta.world_version, tuple(scenario.episode.actions))
-        if (recorded[0], recorded[1], set(recorded[2])) != (here[0], here[1], set(here[2])):
+        meta, roles = scenario.episode.meta, scenario.episode.actions
+        if (meta.world, meta.world_version, set(roles)) != (here.name, here.version, set(here.roles)):
             raise ValueError(
-                f"scenario {scenario.name} of {path} was recorded in {recorded[0]} version {recorded[1]} with "
-                f"{', '.join(recorded[2])}; this run has {here[0]} version {here[1]} with {', '.join(here[2])}: choose "
-                "the suite's world with env=..."
+                f"scenario {scenario.name} of {path} was recorded in {meta.world} version {meta.world_version} with "
+                f"{', '.join(roles)}; this run has {here.name} version {here.version} with {', '.join(here.roles)}: "
+                "choose the suite's world with env=..."
             )

@@ -19,9 +19,9 @@ from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.episode_snapshot import freeze_heldout, freeze_once
 from interplay.stages.heldout_listening import heldout_demonstrations, listening_measure
-from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
+from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run
-from interplay.stages.shared_parts import PEOPLE_KINDS
+from interplay.stages.shared_parts import PEOPLE_KINDS, Demonstrations
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
 

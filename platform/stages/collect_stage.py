@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
-from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
-from interplay.agent.agent_runner import AgentRunner
-from interplay.agent.policy import LocalPolicy
+from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
-from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
@@ -24,7 +22,7 @@ from interplay.stages.config import CollectConfig
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_device, checkpoint_of, learned_setters
+from interplay.stages.shared_parts import acting_agent, learned_setters
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
@@ -76,7 +74,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 texts.update(said.text for said in episode.meta.utterances)
                 progress.log(total - missing, {"steps": steps})
         progress.close()
-        _warn_of_long_utterances(run, texts)
+        agent = run.config.agent
+        warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
         facts = {"steps": clock.fact("steps", 0) + steps}
         if missing:
             if steps:
@@ -107,11 +106,6 @@ def house_seed(run: Run, config: CollectConfig, stage: str, episode: tuple[str, 
     return derive_seed(run.seed, stage, split, index % config.houses if config.houses else index)
 
 
-def _warn_of_long_utterances(run: Run, texts: Counter[str]) -> None:
-    agent = run.config.agent
-    warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
-
-
 EpisodeNumber = tuple[str, int]  # of a split
 
 
@@ -120,7 +114,7 @@ def _recorded_here(
 ) -> Iterator[Episode]:
     """Records in this process, in all lanes at once."""
     recorder = _Recorder(run, config, stage, lanes=min(config.lanes, len(waiting)))
-    yield from recorder.record((), _until(stop, waiting), _overdue(stop))
+    yield from recorder.record((), takewhile(lambda _: not stop.requested, waiting), _overdue(stop))
 
 
 def _recorded_by_workers(
@@ -161,9 +155,7 @@ class _Recorder:
     def __init__(self, run: Run, config: CollectConfig, stage: str, lanes: int) -> None:
         self._run, self._config, self._stage = run, config, stage
         self._worlds = [run.make_world() for _ in range(lanes)]
-        self._path = None if config.solver == "scripted" else checkpoint_of(run, config.checkpoint).path
-        self._agent = None if self._path is None else load_agent(self._path)
-        self._on = acting_device(run)
+        self._agent = None if config.solver == "scripted" else acting_agent(run, config.checkpoint)
 
     def record(
         self, names: Sequence[int], episodes: Iterable[EpisodeNumber], stopped: Callable[[], bool]
@@ -193,9 +185,7 @@ class _Recorder:
         run, lanes = self._run, len(self._worlds)
         if self._agent is None:
             return ScriptedSeat(run.config.solver, lanes, numpy_generator(run.seed, self._stage, "solver", *names))
-        agent, vocabulary = self._agent
-        policy = LocalPolicy(agent, torch_generator(run.seed, self._stage, "agent", *names), on=self._on)
-        return AgentSeat(AgentRunner(policy, vocabulary, lanes), checkpoint=str(self._path))
+        return self._agent.seat(lanes, torch_generator(run.seed, self._stage, "agent", *names))
 
 
 def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -203,14 +193,6 @@ def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     was stopped has episodes of every split."""
     everything = [(split, index) for split, count in counts.items() for index in range(count)]
     return sorted(everything, key=lambda each: (each[1] + 0.5) / counts[each[0]])
-
-
-def _until(stop: StopRequest, episodes: Sequence[EpisodeNumber]) -> Iterator[EpisodeNumber]:
-    """Yields the episodes to record until a signal requests a stop."""
-    for episode in episodes:
-        if stop.requested:
-            return
-        yield episode
 
 
 def _overdue(stop: StopRequest) -> Callable[[], bool]:

@@ -21,9 +21,7 @@ from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
-from interplay.stages.crowd_config import CrowdConfig
-from interplay.stages.people_config import ExportConfig, ForgetConfig, InviteConfig
-from interplay.stages.studio_config import StudioConfig
+from interplay.stages.studio_config import CrowdConfig, ExportConfig, ForgetConfig, InviteConfig, StudioConfig
 from interplay.stages.variants import variant_problems, variant_stages
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig

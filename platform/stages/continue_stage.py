@@ -17,11 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
-from interplay.agent.agent_runner import AgentRunner
-from interplay.agent.policy import LocalPolicy
+from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.core.files import JsonLines, replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.env.world import World
@@ -31,16 +27,15 @@ from interplay.evaluation.continuation_player import ContinuationPlayer, Continu
 from interplay.evaluation.scenario_suite import read_suite, write_suite
 from interplay.evaluation.scenarios import Scenario, cut_scenarios
 from interplay.evaluation.success_judge import one_second
-from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.baselines import refuse_shorter
-from interplay.stages.evaluate_stage import EXPERT, stages_of
+from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_device, checkpoint_of, is_same_player, player_of
+from interplay.stages.shared_parts import acting_agent, is_same_player, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -111,7 +106,7 @@ def _continue(run: Run) -> None:
             document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
             write_whole(file, json.dumps(document), durable=False)
             kept.remove()
-    rates = {f"success_{name}": _share(read_continuations(folder, name)) for name in players}
+    rates = {f"success_{name}": success_rate(read_continuations(folder, name)) for name in players}
     clock.finish(scenarios=len(scenarios), episodes=len(scenarios) * config.continuations * len(players), **rates)
 
 
@@ -178,7 +173,7 @@ def _play(
         with replacing(file, durable=False) as temporary:
             temporary.write_bytes(encode(episode))
         kept.add(result)
-        progress.log(len(kept.results), {"success": _share(kept.results)})
+        progress.log(len(kept.results), {"success": success_rate(kept.results)})
     progress.close()
 
 
@@ -226,11 +221,4 @@ def _seat(run: Run, name: str, lanes: int, stream: tuple[str | int, ...]) -> Sol
     seed = run.config.continuation.seed
     if name == EXPERT:
         return ScriptedSeat(SolverConfig(skill=1.0), lanes, numpy_generator(seed, *stream))
-    path = checkpoint_of(run, stages_of(run)[name]).path
-    agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(seed, *stream, run.seed), on=acting_device(run))
-    return AgentSeat(AgentRunner(policy, vocabulary, lanes), str(path))
-
-
-def _share(results: Sequence[ContinuationResult]) -> float:
-    return float(np.mean([result.success_step is not None for result in results]))
+    return acting_agent(run, stages_of(run)[name]).seat(lanes, torch_generator(seed, *stream, run.seed))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.rounds import SHARED_STAGES
@@ -18,12 +18,7 @@ def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None
 
     Frozen when the stage begins, as that of `freeze_once`, so that a resumed stage measures on the same episodes.
     """
-    path, where = run.snapshot_path(f"{name}{HELDOUT}"), replace(where, rounds_before=run.round + 1)
-    if path.exists() and _has_results(run, name):
-        return Snapshot(path)
-    path.unlink(missing_ok=True)
-    with run.store() as store:
-        return store.snapshot(path.stem, where) if store.entries(where) else None
+    return _freeze(run, name, f"{name}{HELDOUT}", where)
 
 
 def freeze_once(
@@ -45,23 +40,34 @@ def freeze_once(
     Raises:
         ValueError: no episode satisfies `where`, or none of these raters marked one.
     """
-    path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
-    if path.exists() and _has_results(run, name):
-        return Snapshot(path)
-    path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
-    with run.store() as store:
-        if not store.entries(where):
-            raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
-        keep = (
-            None if share == 1 else lambda entry: entry.split != "train" or _is_drawn(run.seed, name, entry.id, share)
-        )
-        snapshot = store.snapshot(path.stem, where, mix, raters, keep)
+    keep = None if share == 1 else lambda entry: entry.split != "train" or _is_drawn(run.seed, name, entry.id, share)
+    snapshot = _freeze(run, name, name, where, mix, raters, keep)
+    if snapshot is None:
+        raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
     if not len(snapshot):
         raise ValueError(
             f"{run.root} has no marks of {', '.join(raters)}, from which the stage {name!r} is to learn: "
             f"name other raters with {name}.raters=..."
         )
     return snapshot
+
+
+def _freeze(
+    run: Run,
+    stage: str,
+    name: str,
+    where: EpisodeFilter,
+    mix: Mapping[str, float] | None = None,
+    raters: Collection[str] = (),
+    keep: Callable[[CatalogEntry], bool] | None = None,
+) -> Snapshot | None:
+    """The snapshot `name` of a stage; None if no episode satisfies `where`."""
+    path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
+    if path.exists() and _has_results(run, stage):
+        return Snapshot(path)
+    path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
+    with run.store() as store:
+        return store.snapshot(path.stem, where, mix, raters, keep) if store.entries(where) else None
 
 
 def _has_results(run: Run, name: str) -> bool:

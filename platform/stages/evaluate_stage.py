@@ -9,15 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
-from interplay.agent.agent_runner import AgentRunner
-from interplay.agent.policy import LocalPolicy
+from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.env.world import Start, World
 from interplay.evaluation.chance import measure_chance
+from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.probe_player import Film, ProbePlayer
 from interplay.evaluation.probes import Probe, ProbeResult, ProbesConfig, draw_counterfactuals, draw_probes
 from interplay.evaluation.report_data import ChanceLevel
-from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -34,7 +32,7 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_device, checkpoint_of, player_of
+from interplay.stages.shared_parts import acting_agent, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
@@ -45,15 +43,8 @@ STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of the checkpoint
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
-CHANGEABLE = (
-    "chance_draws",
-    "hold_steps",
-    "counterfactuals",
-    "agents",
-    "setter",
-    "setter_episodes",
-    "setter_steps",
-)  # the results state them; what was measured with others is measured again
+# The results state them; what was measured with others is measured again.
+CHANGEABLE = ("chance_draws", "hold_steps", "counterfactuals", "agents", "setter", "setter_episodes", "setter_steps")
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
@@ -103,17 +94,16 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             clock.claim()
             write_films(folder, name, films)
-            write_results(
-                folder, name, checkpoint, results, under_other_words
-            )  # last: from now on it counts as finished
+            # Last: from now on it counts as finished.
+            write_results(folder, name, checkpoint, results, under_other_words)
         if config.setter:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
         if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
             _measure_chance(run, folder, worlds, probes, stop)
-    rates = {name: _share(read_results(folder, name)) for name in players}
-    clock.finish(episodes=len(probes) * len(players), **{f"success_{name}": rate for name, rate in rates.items()})
+    rates = {f"success_{name}": success_rate(read_results(folder, name)) for name in players}
+    clock.finish(episodes=len(probes) * len(players), **rates)
 
 
 def stages_of(run: Run) -> dict[str, str]:
@@ -136,16 +126,10 @@ def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
         return lambda *names: ScriptedSeat(
             SolverConfig(skill=1.0), config.lanes, numpy_generator(config.seed, STAGE, name, *names)
         )
-    path = checkpoint_of(run, stages_of(run)[name]).path
-    agent, vocabulary = load_agent(path)
-    on = acting_device(run)
-
-    def make(*names: str | int) -> SolverSeat:
-        generator = torch_generator(config.seed, STAGE, name, run.seed, *names)
-        policy = LocalPolicy(agent, generator, config.greedy, on)
-        return AgentSeat(AgentRunner(policy, vocabulary, config.lanes), str(path))
-
-    return make
+    agent = acting_agent(run, stages_of(run)[name])
+    return lambda *names: agent.seat(
+        config.lanes, torch_generator(config.seed, STAGE, name, run.seed, *names), greedy=config.greedy
+    )
 
 
 def _is_possible(probe: Probe) -> bool:
@@ -204,7 +188,7 @@ def _play(play: Play, probes: Sequence[Probe], name: str) -> tuple[list[ProbeRes
         results.append(result)
         if film is not None:
             films.append(film)
-        progress.log(len(results), {"success": _share(results)})
+        progress.log(len(results), {"success": success_rate(results)})
     progress.close()
     return results, films
 
@@ -249,5 +233,6 @@ def _chance(
     return measure_chance(worlds, probes, rng, draws=config.chance_draws, stopped=stopped)
 
 
-def _share(results: Sequence[ProbeResult]) -> float:
+def success_rate(results: Sequence[ProbeResult | ContinuationResult]) -> float:
+    """The share of results with success."""
     return float(np.mean([result.success_step is not None for result in results]))

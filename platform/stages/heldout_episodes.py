@@ -60,6 +60,10 @@ class HeldOutEpisodes:
     def __len__(self) -> int:
         return len(self.episodes)
 
+    def first(self, count: int) -> HeldOutEpisodes:
+        """The first `count` of the episodes, or all if there are fewer."""
+        return replace(self, episodes=self.episodes[:count], marks=self.marks[:count])
+
     @cached_property
     def success(self) -> NDArray[np.bool_]:
         """Whether each episode succeeded in truth, [episodes]; computed at the first use, by simulating all of them."""
@@ -107,7 +111,7 @@ class HeldOutEpisodes:
 
         Calls `beat` with the progress. The gap is empty if no two instructions of a kind of task differ.
         """
-        others = replace(self, episodes=self.episodes[:most], marks=self.marks[:most]).other_instructions()
+        others = self.first(most).other_instructions()
         indices, gaps = list(others), list[ListeningGap]()
         for batch in batches([self.episodes[index].steps + 1 for index in indices]):
             chosen = indices[batch.start : batch.stop]
@@ -132,7 +136,7 @@ class HeldOutEpisodes:
         """
         measured = self.measure(model, beat=beat)
         metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
-        few = replace(self, episodes=self.episodes[:listening_episodes], marks=self.marks[:listening_episodes])
+        few = self.first(listening_episodes)
         hears = model.layout.world.utterances
         others = few.other_instructions() if hears else {}
         if others and model.utility is not None:
@@ -150,11 +154,9 @@ class HeldOutEpisodes:
     def other_instructions(self, *, same_kind: bool = True) -> dict[int, NDArray[np.int16]]:
         """The instruction [L] of another episode for each episode, by index; of the same kind of task, or of any."""
         kinds = [str(meta.tasks[0][1].get("kind", "")) if meta.tasks else "" for meta in self.episodes]
-        return other_instructions(self._instructions(), kinds if same_kind else None)
-
-    def _instructions(self) -> list[NDArray[np.int16]]:
-        """The first utterance of each episode that its solver heard, [L]; zeros without one."""
-        return [self.writer.first_heard(episode) for episode in self.episodes]
+        # The first utterance that the solver of each episode heard, [L]; zeros without one.
+        heard = [self.writer.first_heard(episode) for episode in self.episodes]
+        return other_instructions(heard, kinds if same_kind else None)
 
 
 def read_heldout(

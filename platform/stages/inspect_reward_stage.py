@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
-from interplay.evaluation.findings import mean_answer_rewards
+from interplay.evaluation import findings
 from interplay.evaluation.inspection_page import write_inspection
 from interplay.evaluation.reward_inspection import InspectedEpisode
 from interplay.learner.checkpoint import CheckpointError
@@ -40,7 +40,7 @@ def inspect_reward(run: Run) -> Path:
         )
     on = scoring_device(run)
     episodes = list(_inspected(found.model, found.heldout, on))
-    answers = mean_answer_rewards(answer_rewards(run, found, on))
+    answers = findings.answer_rewards(answer_rewards(run, found, on))
     points = reward_points(run.stage("reinforce").path / "returns.jsonl")
     return write_inspection(run.folder, run.config.run.name, episodes, points, answers)
 

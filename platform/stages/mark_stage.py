@@ -66,7 +66,8 @@ def _mark(run: Run) -> None:
         waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
         done = len(everything) - len(waiting)
         progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
-        for batch in _batched(_marked(run, store, waiting, stop)):
+        marked = _marked(run, store, waiting, stop)
+        while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
             added = [mark for _, marks in batch for mark in marks or ()]
             clock.claim()
             store.add_marks(added)
@@ -84,12 +85,6 @@ def _mark(run: Run) -> None:
 
 Watch = tuple[str, str]  # a rater, and the id of the episode that it watches
 Watched = tuple[Watch, list[Mark] | None]  # with its marks; None if the episode can't be read
-
-
-def _batched(watched: Iterator[Watched]) -> Iterator[list[Watched]]:
-    """What is stored in one transaction."""
-    while batch := list(islice(watched, EPISODES_PER_TRANSACTION)):
-        yield batch
 
 
 def _marked(run: Run, store: EpisodeStore, waiting: Sequence[Watch], stop: StopRequest) -> Iterator[Watched]:
@@ -122,10 +117,8 @@ def _watched(run: Run, world: World, store: EpisodeStore, each: Watch) -> list[M
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:
     rng = numpy_generator(run.seed, STAGE, rater, episode.meta.seed)
-    person = ScriptedRater(
-        config, rng, sample_traits(config.population, numpy_generator(run.seed, STAGE, rater, "temper"))
-    )
-    return list(watch(world, episode, rater, person))
+    traits = sample_traits(config.population, numpy_generator(run.seed, STAGE, rater, "temper"))
+    return list(watch(world, episode, rater, ScriptedRater(config, rng, traits)))
 
 
 def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> Iterator[Mark]:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interplay.actors.augmentation import AugmentationConfig
-from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
-from interplay.agent.observation import Layout
-from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
@@ -26,26 +18,12 @@ from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
 from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import ALONE, Share, dataset_actor
+from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
 
 Stage = Callable[[Run], None]
-
-
-@dataclass(frozen=True)
-class Demonstrations:
-    """The demonstrations that a stage reads."""
-
-    stage: str
-    snapshot: Path
-    layout: Layout
-    vocabulary: Vocabulary
-    config: DatasetConfig
-    where: EpisodeFilter | None = None
-    augmentation: AugmentationConfig | None = None
-    shuffle_marks: bool = False
 
 
 def run_stage(stage: Stage, name: str, run: Run) -> None:
@@ -83,7 +61,7 @@ def demonstration_source(
 ) -> DemonstrationSource:
     """The learner's source of demonstrations; `overlap` reads one unroll ahead if it runs in this process."""
     if run.context is None:
-        return InlineDemonstrations(_reader(run, what, ALONE), overlap)
+        return InlineDemonstrations(dataset_actor(run, what), overlap)
     from interplay.runtime.ray.assembly import demonstration_stream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
@@ -124,22 +102,7 @@ def pinned(learner: LearnerConfig) -> bool:
 
 
 def _dataset_worker(run: Run, what: Demonstrations, share: Share, after: bytes | None) -> DatasetWorker:
-    return DatasetWorker(_reader(run, what, share), after)
-
-
-def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
-    return dataset_actor(
-        run,
-        what.stage,
-        Snapshot(what.snapshot),
-        what.layout,
-        what.vocabulary,
-        dataclasses.replace(what.config, lanes=what.config.lanes // share.of),
-        where=what.where,
-        augmentation=what.augmentation,
-        shuffle_marks=what.shuffle_marks,
-        share=share,
-    )
+    return DatasetWorker(dataset_actor(run, what, share), after)
 
 
 def _run_in_learner(stage: Stage, name: str, run: Run, context: LearnerContext) -> None:

@@ -9,13 +9,13 @@ from interplay.runtime.inline import NoDemonstrations
 from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
-from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
+from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.rollout_parts import SETTERS, STAGE, rollout_source
 from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import PEOPLE, checkpoint_of, start_from
+from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from
 from interplay.stages.trainees import ReinforcementTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_reward_coverage, check_setter_words, check_start_coverage

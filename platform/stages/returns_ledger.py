@@ -69,14 +69,9 @@ def reward_points(path: Path) -> list[RewardPoint]:
     """The rows of a ledger as points of a curve; those of older versions lack the true success."""
     return [
         RewardPoint(row["update"], _array(row["training"]), _array(row["heldout"]), _array(row.get("success", ())))
-        for row in read_returns(path)
+        for row in JsonLines(path, key="update").read()
     ]
 
 
 def _array(values: ArrayLike) -> NDArray[np.float64]:
     return np.array(values, np.float64)  # None becomes NaN
-
-
-def read_returns(path: Path) -> list[dict[str, Any]]:
-    """The rows of a ledger, without a last line cut short by a kill; none if there is no file."""
-    return JsonLines(path, key="update").read()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from interplay.evaluation.report_data import RewardModelResults, UtilityTrace
 from interplay.learner.agents import load_agent
 from interplay.reward.diagnostics import utilities
 from interplay.runtime.seeding import numpy_generator
-from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
+from interplay.stages.heldout_episodes import HeldOutEpisodes, Measured, read_heldout
 from interplay.stages.run import Run
 
 CORRECT, PLAUSIBLE, INCOHERENT = "correct", "plausible but wrong", "incoherent"
@@ -33,7 +33,7 @@ TRACE_PICTURES = 6  # shown with a utility trace
 class Examination:
     """The report's measurements of the reward model."""
 
-    results: RewardModelResults | None  # on held-out episodes; None without ordered pairs
+    results: RewardModelResults | None  # see `model_results`
     traces: Sequence[UtilityTrace]
     answers: Mapping[str, Sequence[float]]  # kind of answer -> rewards
 
@@ -67,23 +67,24 @@ def heldout_of(run: Run) -> ModelOnHeldOut | None:
 def examine(run: Run, found: ModelOnHeldOut) -> Examination:
     """The examination of a run's reward model."""
     model, world, heldout = found.model, found.world, found.heldout
-    measured = heldout.measure(model)
-    agreed = measured.agreement
-    answers = answer_rewards(run, found)
-    results = None
-    if agreed.pairs.sum():
-        swapped = None
-        if world.spec.utterances:
-            others = heldout.other_instructions(same_kind=False)
-            swapped = heldout.measure(model, heard=others).returns
-        results = RewardModelResults(
-            pairs_right=agreed.right,
-            pairs=agreed.pairs,
-            returns=measured.returns,
-            success=heldout.success,
-            swapped_returns=swapped,
-        )
+    results, answers = model_results(heldout.measure(model), heldout), answer_rewards(run, found)
+    if results is not None and world.spec.utterances:
+        others = heldout.other_instructions(same_kind=False)
+        results = replace(results, swapped_returns=heldout.measure(model, heard=others).returns)
     return Examination(results, _traces(world, model, heldout), answers)
+
+
+def model_results(measured: Measured, heldout: HeldOutEpisodes) -> RewardModelResults | None:
+    """The results of a reward model that was `measured` on these episodes; None without ordered pairs."""
+    if not measured.agreement.pairs.sum():
+        return None
+    return RewardModelResults(
+        pairs_right=measured.agreement.right,
+        pairs=measured.agreement.pairs,
+        returns=measured.returns,
+        success=heldout.success,
+        swapped_returns=None,
+    )
 
 
 def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[UtilityTrace]:

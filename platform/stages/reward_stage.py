@@ -10,9 +10,9 @@ from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
-from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
+from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, start_from
+from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_start_coverage

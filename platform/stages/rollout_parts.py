@@ -125,13 +125,12 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
         logger.warning("%s", advice)
     actor = dataclasses.replace(config.actor, lanes=lanes)
     served = run.config.actors.inference == "service"
-    make_worker = _remote_rollout_worker if served else _rollout_worker
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
     reference = _reference_weights(run)
     scored_by_replicas = reference is not None or rewards.model is not None
     return rollout_stream(
         context,
-        [partial(make_worker, here, snapshot, actor, share) for share in shares],
+        [partial(_rollout_worker, here, snapshot, actor, share) for share in shares],
         make_inference=partial(_inference_model, here) if served else None,
         make_replica=partial(_scoring_replica, here, reference, rewards.model) if scored_by_replicas else None,
         function=rewards.function(),
@@ -153,25 +152,22 @@ def _reference_weights(run: Run) -> Weights | None:
 
 
 def _rollout_worker(
-    run: Run, snapshot: Path, config: SetterReplayConfig, share: Share, after: bytes | None
-) -> RolloutWorker:
-    agent, vocabulary = start_from(run, run.config.reinforce.start)
-    policy = local_policy(run, agent, "train", share)
-    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
-    return RolloutWorker(actor, after)
-
-
-def _remote_rollout_worker(
     run: Run,
     snapshot: Path,
     config: SetterReplayConfig,
     share: Share,
     after: bytes | None,
     *,
-    ask: Callable[[DecisionRequest], DecisionResponse],
+    ask: Callable[[DecisionRequest], DecisionResponse] | None = None,
 ) -> RolloutWorker:
-    sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
-    policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
+    """An actor whose policy is its own, or with `ask` that of the inference service."""
+    policy: Policy
+    if ask is None:
+        agent, vocabulary = start_from(run, run.config.reinforce.start)
+        policy = local_policy(run, agent, "train", share)
+    else:
+        sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
+        policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
     return RolloutWorker(actor, after)
 

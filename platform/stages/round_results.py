@@ -12,7 +12,7 @@ from interplay.evaluation.probes import success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
 from interplay.stages.probe_files import read_results
-from interplay.stages.reward_evaluation import ModelOnHeldOut
+from interplay.stages.reward_evaluation import ModelOnHeldOut, model_results
 from interplay.stages.rounds import newest_round
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
@@ -82,14 +82,5 @@ def _reward_model(run: Run, found: ModelOnHeldOut) -> RewardModelResults | None:
     if not folder.checkpoints.exists():
         return None
     model, vocabulary = load_agent(folder.checkpoints)
-    heldout = replace(found.heldout, writer=RowWriter(model.layout, vocabulary))
-    measured = heldout.measure(model)
-    if not measured.agreement.pairs.sum():
-        return None
-    return RewardModelResults(
-        pairs_right=measured.agreement.right,
-        pairs=measured.agreement.pairs,
-        returns=measured.returns,
-        success=found.heldout.success,
-        swapped_returns=None,
-    )
+    measured = replace(found.heldout, writer=RowWriter(model.layout, vocabulary)).measure(model)
+    return model_results(measured, found.heldout)  # whose success is known already

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import torch
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
-from interplay.actors.seats import LearnedSetters
+from interplay.actors.seats import AgentSeat, LearnedSetters
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
@@ -127,6 +127,35 @@ def acting_device(run: Run) -> InferenceDevice:
     return InferenceDevice(find_device(actors.device, "actors.device"), actors.precision)
 
 
+@dataclass(frozen=True)
+class ActingAgent:
+    """An agent of a checkpoint that plays in this process."""
+
+    path: Path
+    agent: Agent
+    vocabulary: Vocabulary
+    on: InferenceDevice
+
+    def runner(self, lanes: int, generator: torch.Generator, *, greedy: bool = False) -> AgentRunner:
+        """The agent in `lanes` lanes, whose actions are drawn by `generator`, or with `greedy` are the likeliest."""
+        return AgentRunner(LocalPolicy(self.agent, generator, greedy, self.on), self.vocabulary, lanes)
+
+    def seat(self, lanes: int, generator: torch.Generator, *, greedy: bool = False) -> AgentSeat:
+        """The agent in the solver's seat; see `runner`."""
+        return AgentSeat(self.runner(lanes, generator, greedy=greedy), str(self.path))
+
+
+def acting_agent(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> ActingAgent:
+    """The agent of the checkpoint that `checkpoint_of` finds, on the device of `acting_device`.
+
+    Raises:
+        CheckpointError: as `checkpoint_of`.
+        ValueError: there is no such device.
+    """
+    path = checkpoint_of(run, name, role).path
+    return ActingAgent(path, *load_agent(path), acting_device(run))
+
+
 def learned_setters(run: Run, name: str, lanes: int, names: Sequence[str | int]) -> LearnedSetters | None:
     """The setter agent of a stage or path in `lanes` lanes; None without a name or lanes.
 
@@ -137,10 +166,8 @@ def learned_setters(run: Run, name: str, lanes: int, names: Sequence[str | int])
     """
     if not (name and lanes):
         return None
-    path = checkpoint_of(run, name, "setter").path
-    agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(run.seed, *names, "learned setter"), on=acting_device(run))
-    return LearnedSetters(AgentRunner(policy, vocabulary, lanes), str(path))
+    setter = acting_agent(run, name, "setter")
+    return LearnedSetters(setter.runner(lanes, torch_generator(run.seed, *names, "learned setter")), str(setter.path))
 
 
 @dataclass(frozen=True)
@@ -159,30 +186,32 @@ class Share:
 ALONE = Share()
 
 
-def dataset_actor(
-    run: Run,
-    stage: str,
-    snapshot: Snapshot,
-    layout: Layout,
-    vocabulary: Vocabulary,
-    config: DatasetConfig,
-    *,
-    where: EpisodeFilter | None = None,
-    augmentation: AugmentationConfig | None = None,
-    shuffle_marks: bool = False,
-    share: Share = ALONE,
-) -> DatasetActor:
-    """A dataset actor of `config.lanes` lanes over its share of the snapshot's episodes that satisfy `where`.
+@dataclass(frozen=True)
+class Demonstrations:
+    """The demonstrations that a stage reads: the episodes of a snapshot that satisfy `where`."""
 
-    With `shuffle_marks`, it reads the marks of `ShuffledMarks` in place of the true ones.
+    stage: str
+    snapshot: Path
+    layout: Layout
+    vocabulary: Vocabulary
+    config: DatasetConfig
+    where: EpisodeFilter | None = None
+    augmentation: AugmentationConfig | None = None
+    shuffle_marks: bool = False  # read the marks of `ShuffledMarks` in place of the true ones
+
+
+def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> DatasetActor:
+    """A dataset actor over its share of the episodes and of the lanes of `what`.
 
     Raises:
-        ValueError: no episode satisfies `where`, or none has the marks or utterances that windows are drawn around.
+        ValueError: no episode is demonstrated, or none has the marks or utterances that windows are drawn around.
     """
-    world = run.make_world()
-    if shuffle_marks:
-        snapshot = ShuffledMarks(snapshot.path, seed=run.seed, frames_per_step=world.spec.frames_per_step)
-    seed, role, cache = derive_seed(run.seed, stage, "order"), layout.role, config.cache_mb * 2**20
+    world, stage, where = run.make_world(), what.stage, what.where
+    config = replace(what.config, lanes=what.config.lanes // share.of)
+    snapshot = Snapshot(what.snapshot)
+    if what.shuffle_marks:
+        snapshot = ShuffledMarks(what.snapshot, seed=run.seed, frames_per_step=world.spec.frames_per_step)
+    seed, role, cache = derive_seed(run.seed, stage, "order"), what.layout.role, config.cache_mb * 2**20
     part: dict[str, Any] = {"mix": config.mix, "rank": share.index, "world_size": share.of}
     reader: LaneReader | MomentReader
     if config.windows == "marked":
@@ -198,12 +227,12 @@ def dataset_actor(
         spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
     return DatasetActor(
         reader=reader,
-        layout=layout,
-        vocabulary=vocabulary,
+        layout=what.layout,
+        vocabulary=what.vocabulary,
         config=config,
         rng=numpy_generator(run.seed, stage, "dataset", *share.names),
         seed=derive_seed(run.seed, stage, "unknown words"),
-        augmentation=augmentation,
+        augmentation=what.augmentation,
         reflection=world.reflection(),
         spoken=spoken,
     )

@@ -1,9 +1,10 @@
-"""Settings of the studio, the web server on whose pages people take part."""
+"""Settings of the studio, the web server on whose pages people take part, and of the verbs about its people."""
 
 from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import urlsplit
 
 from interplay.stages.live_config import LiveConfig
@@ -93,3 +94,63 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@dataclass(frozen=True)
+class CrowdConfig:
+    """Number, length and pace of the synthetic people.
+
+    Their skill and errors are those of the run's scripted players: `solver`, `collect.setter` and `mark.rater`; their
+    random numbers follow from `run.seed`.
+    """
+
+    studio: str = ""  # address, as http://127.0.0.1:8700; empty: of the studio that serves the run
+    players: int = 2
+    raters: int = 2
+    seconds: float = 60.0
+    study: str = "marks"  # that the raters take part in
+    speed: float = 4.0  # at which raters watch recordings; 0: they mark at once
+    films: bool = True  # whether raters fetch the pictures that a browser would show
+
+    def __post_init__(self) -> None:
+        wrong = [f"crowd.{name} is at least 0" for name in ("players", "raters", "speed") if getattr(self, name) < 0]
+        if self.seconds <= 0:
+            wrong.append(f"crowd.seconds is above 0, got {self.seconds}")
+        if not self.players + self.raters:
+            wrong.append("crowd.players and crowd.raters are both 0: nobody would come")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+
+
+@dataclass(frozen=True)
+class InviteConfig:
+    """What an invitation gives."""
+
+    roles: tuple[str, ...] = ("mark",)
+    study: str = ""  # that its people are led to; empty: none in particular
+    uses: int = 1  # people that may enter by it
+    days: float = 7.0
+
+    def __post_init__(self) -> None:
+        if not self.roles or self.uses < 1 or self.days <= 0:
+            raise ValueError(
+                f"invite.roles names at least one role, invite.uses is at least 1 and invite.days above 0, got "
+                f"{list(self.roles)}, {self.uses} and {self.days:g}"
+            )
+
+
+@dataclass(frozen=True)
+class ForgetConfig:
+    """Whose data are deleted; without `confirm` they are listed only."""
+
+    person: str = ""
+    confirm: bool = False
+
+
+@dataclass(frozen=True)
+class ExportConfig:
+    """Where and how the studio's tables are written. `identities`: with the ids of crowd platforms."""
+
+    folder: str = ""  # empty: studio/export in the run's folder
+    format: Literal["csv", "jsonl"] = "csv"
+    identities: bool = False

@@ -29,6 +29,8 @@ from interplay.learner.pending_metrics import joined
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationSource, FlowMetrics, Ledger, RolloutSource
 from interplay.stages.run import ReportActivity
 
+Measure = Callable[[], Mapping[str, float]]
+
 LEARNS, SAVES = "learns", "saves"  # activities that the learner reports; it learns once a batch has been taken
 
 
@@ -44,7 +46,10 @@ class Trainee(ABC):
         demonstrated: DemonstrationSource,
         ledger: Ledger,
         beat: ReportActivity,
+        measure: Measure | None = None,
+        measure_every: int = 1,
     ) -> None:
+        """`measure`, if there is one, is called every `measure_every` steps."""
         self.agent = agent
         self.vocabulary = vocabulary
         self.learner = learner
@@ -52,6 +57,7 @@ class Trainee(ABC):
         self.ledger = ledger
         self.steps = 0  # agent steps trained on so far
         self._beat = beat
+        self._measure, self._measure_every = measure, measure_every
 
     @abstractmethod
     def step(self, ahead: bool) -> Mapping[str, float]:
@@ -97,20 +103,12 @@ class Trainee(ABC):
         self.demonstrated.close()
 
 
-Measure = Callable[[], Mapping[str, float]]
-
-
 class ImitationTrainee(Trainee):
-    """Learns from demonstrations; calls `measure`, if there is one, every `measure_every` updates, and at the update
-    `measure_at`."""
+    """Learns from demonstrations; measures at the update `measure_at`, too."""
 
-    def __init__(
-        self, *, measure: Measure | None = None, measure_every: int = 1, measure_at: int | None = None, **base: Any
-    ) -> None:
+    def __init__(self, *, measure_at: int | None = None, **base: Any) -> None:
         super().__init__(**base)
         self._flow = FlowMetrics(demonstrated=self.demonstrated.stats)
-        self._measure = measure
-        self._measure_every = measure_every
         self._measure_at = measure_at
 
     def step(self, ahead: bool) -> Mapping[str, float]:
@@ -145,13 +143,9 @@ class ReinforcementTrainee(Trainee):
         rollouts: RolloutSource,
         watcher: Watcher,
         updates_per_batch: int,
-        measure: Measure | None = None,
-        measure_every: int = 1,
         **base: Any,
     ) -> None:
-        """`measure`, if there is one, is called every `measure_every` updates."""
         super().__init__(**base)
-        self._measure, self._measure_every = measure, measure_every
         self.rollouts = rollouts
         self.watcher = watcher
         self.updates_per_batch = updates_per_batch

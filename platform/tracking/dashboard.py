@@ -23,15 +23,8 @@ PLAIN_LINE_SECONDS = 15.0  # between lines without a terminal
 RATE_WINDOW_SECONDS = 60.0
 SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
 SPARKLINE_COLUMNS = 24
-DATA_FLOW_METRICS = (
-    "lag",
-    "idle",
-    "ready",
-    "unpaid",
-    "object_store",
-    "restarts",
-    "steps_per_second",
-)  # parts of the names of metrics about the machine, not about learning
+# Parts of the names of metrics about the machine, not about learning.
+DATA_FLOW_METRICS = ("lag", "idle", "ready", "unpaid", "object_store", "restarts", "steps_per_second")
 LONG_ACTIVITY_SECONDS = 60.0  # a worker busy with one activity for longer is shown in yellow
 
 

@@ -70,12 +70,3 @@ def read_metrics(path: Path | str) -> list[dict[str, Any]]:
         ValueError: another line is not a row of metrics.
     """
     return JsonLines(path, key="step").read()
-
-
-def newest_metrics(path: Path | str, count: int) -> list[dict[str, Any]]:
-    """Returns the last rows of a metrics file, at most `count`, reading only its tail.
-
-    Raises:
-        ValueError: see `read_metrics`.
-    """
-    return JsonLines(path, key="step").newest(count)

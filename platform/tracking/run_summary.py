@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from interplay.core.files import JsonLines
 from interplay.core.settings_group import settings_group
-from interplay.tracking.metrics import newest_metrics
 
 MAX_ROWS = 200  # rows of metrics kept for the curves
 STATUS_VALID_SECONDS = 10.0  # an older status.json is from a run that has ended or hangs
@@ -79,8 +79,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
 
 
 def _summarize(root: Path, folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
-    metrics = folder / "metrics.jsonl"
-    rows = tuple(newest_metrics(metrics, MAX_ROWS)) if metrics.exists() else ()
+    rows = tuple(JsonLines(folder / "metrics.jsonl", key="step").newest(MAX_ROWS))
     settings = _read_json(folder.parent / "config.json").get(settings_group(folder.name), {})
     status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None
@@ -107,9 +106,8 @@ def _is_active(folder: Path, now: float) -> bool:
     """
     if _is_locked(folder / ".lock"):
         return True
-    last_report = max(
-        float(_read_json(folder / "status.json").get("time", 0.0)), _modified_at(folder / "metrics.jsonl")
-    )
+    reported = float(_read_json(folder / "status.json").get("time", 0.0))
+    last_report = max(reported, _modified_at(folder / "metrics.jsonl"))
     return now - last_report <= ENDED_AFTER_SECONDS and not _is_finished(folder)
 
 

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 WANDB_MODES = ("auto", "online", "offline", "disabled")
 WANDB_HOST = "api.wandb.ai"
 STEP_METRIC = "step"
+RUN_ID_FILE = "wandb_run_id"
 FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
 
@@ -42,7 +43,7 @@ class TrackingConfig:
 
 
 class WandbSink(Tracker):
-    """One wandb run under `folder`; `run_id` continues a saved run, so store the `run_id` property.
+    """One wandb run under `folder`, which keeps its id; unless it is `fresh`, it continues the run of the kept id.
 
     Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values. If wandb
     fails, one warning is logged and the run continues without it.
@@ -54,7 +55,7 @@ class WandbSink(Tracker):
         folder: Path | str,
         *,
         settings: Mapping[str, Any],
-        run_id: str | None = None,
+        fresh: bool = False,
         wandb: Any = None,
     ) -> None:
         self._config = config
@@ -62,12 +63,7 @@ class WandbSink(Tracker):
         self._settings = dict(settings)
         self._wandb = wandb  # the module; None imports it in `start`
         self._run: Any = None
-        self._saved_id = run_id
-
-    @property
-    def run_id(self) -> str | None:
-        """Id to pass to the sink of a resumed run; None before `start`, or if wandb failed."""
-        return self._saved_id
+        self._kept_id, self._fresh = self._folder / RUN_ID_FILE, fresh
 
     def start(self) -> None:
         """Starts or resumes the wandb run."""
@@ -93,7 +89,7 @@ class WandbSink(Tracker):
             tags=list(self._config.tags),
             mode=resolve_mode(self._config.wandb),
             dir=str(self._folder),
-            id=self._saved_id,
+            id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
             resume="allow",
             config=self._settings,
             # silent, and metrics only: no environment, code, console or hardware data
@@ -110,7 +106,7 @@ class WandbSink(Tracker):
                 x_disable_stats=True,
             ),
         )
-        self._saved_id = self._run.id
+        self._kept_id.write_text(self._run.id)
         self._run.define_metric(STEP_METRIC)
         self._run.define_metric("*", step_metric=STEP_METRIC)
 
@@ -146,9 +142,6 @@ def _has_account() -> bool:
     except netrc.NetrcParseError as error:
         log.warning("%s cannot be read (%s): wandb stays offline", path, error)
         return False
-
-
-RUN_ID_FILE = "wandb_run_id"
 
 
 class Trackers(Tracker):
@@ -187,19 +180,7 @@ def open_trackers(
     trackers: list[Tracker] = [MetricsFile(folder / "metrics.jsonl", resume_step=resume_step)]
     if config.wandb != "disabled":
         config = replace(config, group=config.group or run, name=config.name or f"{run}/{folder.name}")
-        trackers.append(_wandb(folder, config, settings, fresh=resume_step is None))
+        sink = WandbSink(config, folder, settings=settings, fresh=resume_step is None)
+        sink.start()
+        trackers.append(sink)
     return Trackers([*trackers, progress])
-
-
-def _wandb(folder: Path, config: TrackingConfig, settings: Mapping[str, Any], *, fresh: bool) -> WandbSink:
-    saved = folder / RUN_ID_FILE
-    sink = WandbSink(
-        config,
-        folder,
-        settings=settings,
-        run_id=saved.read_text() if saved.exists() and not fresh else None,
-    )
-    sink.start()
-    if sink.run_id is not None:
-        saved.write_text(sink.run_id)
-    return sink

@@ -155,7 +155,7 @@ def test_chance_is_the_mean_over_shifted_tracks() -> None:
     shifts = np.random.default_rng(3).uniform(0, 12.0, CHANCE_SHIFTS)
     slow = []
     for shift in shifts:
-        moved = ours.shifted(float(shift), 12.0)
+        moved = MarkTrack.of([((at + shift) % 12.0, sign) for at, sign in zip(ours.seconds, ours.signs, strict=True)])
         pairs = [matched(moved.of_sign(s).seconds, theirs.of_sign(s).seconds, 1.0) for s in (1, -1)]
         slow.append(2 * sum(map(len, pairs)) / 6)
     assert chance_f1(episode, 1.0, np.random.default_rng(3)) == pytest.approx(np.mean(slow))

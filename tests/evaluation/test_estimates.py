@@ -127,7 +127,6 @@ def test_success_curve_steps_up_where_episodes_succeed() -> None:
     np.testing.assert_array_equal(curve.share, [0, 0, 0.5, 0.5, 0.75, 0.75])
     np.testing.assert_array_equal(curve.seconds, [0, 0.5, 1, 1.5, 2, 2.5])
     assert np.all((curve.low <= curve.share) & (curve.share <= curve.high))
-    assert (curve.by(0.99), curve.by(1.0), curve.by(99)) == (0, 0.5, 0.75)
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=20))

@@ -11,7 +11,7 @@ from fake_world import LineWorld, record_episode
 from interplay.episodes.episode import EpisodeMeta, Prompt, Utterance
 from interplay.evaluation.estimates import success_share
 from interplay.evaluation.live_judgements import JudgedRequest, LiveResults, judged_requests
-from interplay.evaluation.live_tables import render_live
+from interplay.evaluation.report_tables import render_live
 
 
 def meta() -> EpisodeMeta:
@@ -65,7 +65,7 @@ def test_agents_are_compared_over_the_setters_that_judged_both() -> None:
     assert [row[0] for row in shown["rows"]] == ["clone", "reinforce"]
     assert shown["difference_rows"][0][1] == "-75 points" and "<svg" in str(shown["curve"])
     assert found.to_json()["reinforce"]["requests"] == 3 and found.to_json()["reinforce"]["setters"] == 2
-    assert found.curves()["clone"].by(3.0) == 0.0 and found.curves()["clone"].by(4.0) == 0.5
+    assert found.curves()["clone"].share.tolist() == [0, 0, 0, 0, 0.5]  # by each second
 
 
 def test_nothing_judged_gives_no_results() -> None:

@@ -16,7 +16,6 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.findings import heldout_change
 from interplay.evaluation.headlines import headlines
-from interplay.evaluation.measure_table import measure_table
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
@@ -33,6 +32,7 @@ from interplay.evaluation.report_data import (
     UtilityTrace,
 )
 from interplay.evaluation.report_page import render_page
+from interplay.evaluation.report_tables import measure_table
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
 

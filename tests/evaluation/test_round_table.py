@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interplay.evaluation.findings import steps_between_rounds
 from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RoundRecord
 from interplay.evaluation.report_page import render_page
-from interplay.evaluation.round_table import round_table, steps_between_rounds
+from interplay.evaluation.report_tables import round_table
 
 NAN = np.nan
 MODEL = RewardModelResults(

@@ -21,7 +21,7 @@ from interplay.learner.agents import load_agent
 from interplay.stages.clone_stage import clone_setter
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import Share, dataset_actor
+from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,9 @@ def test_a_setter_is_cloned_from_the_setters_side(with_setter: Path) -> None:
 def test_the_utterances_to_imitate_are_the_setters(with_setter: Path) -> None:
     run = opened(tiny(with_setter))
     agent, words = load_agent(run.stage("clone-setter").checkpoints)
-    snapshot = Snapshot(run.root / "store" / "snapshots" / "clone-setter.db")
-    demonstrated = dataset_actor(run, "clone-setter", snapshot, agent.layout, words, run.config.clone.dataset).unroll()
+    snapshot = Snapshot(run.snapshot_path("clone-setter"))
+    what = Demonstrations("clone-setter", snapshot.path, agent.layout, words, run.config.clone.dataset)
+    demonstrated = dataset_actor(run, what).unroll()
     spoken = [words.decode(tokens) for tokens in demonstrated.arrays["tokens"][demonstrated.arrays["spoke"]]]
     metas = [snapshot.read(name).meta for name in snapshot.ids]
     asked = {words.decode(words.encode(u.text, 99)) for meta in metas for u in meta.utterances if u.role == "setter"}
@@ -55,11 +56,10 @@ def test_the_utterances_to_imitate_are_the_setters(with_setter: Path) -> None:
 
 
 def test_actors_share_the_windows_around_utterances(with_setter: Path) -> None:
-    run = opened(tiny(with_setter, "clone.dataset.around_utterances=0.5"))
+    run = opened(tiny(with_setter, "clone.dataset.around_utterances=0.5", "clone.dataset.lanes=4"))
     agent, words = load_agent(run.stage("clone-setter").checkpoints)
-    snapshot = Snapshot(run.root / "store" / "snapshots" / "clone-setter.db")
-    dataset = run.config.clone.dataset
-    actor = dataset_actor(run, "clone-setter", snapshot, agent.layout, words, dataset, share=Share(1, 2))
+    snapshot, dataset = run.snapshot_path("clone-setter"), run.config.clone.dataset
+    actor = dataset_actor(run, Demonstrations("clone-setter", snapshot, agent.layout, words, dataset), Share(1, 2))
     spoken = actor.state()["spoken"]
     assert (spoken["rank"], spoken["world_size"], spoken["spoken by"]) == (1, 2, "setter")
 

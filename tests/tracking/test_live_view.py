@@ -15,11 +15,12 @@ from typing import NoReturn
 import pytest
 from rich.console import Console
 
+from interplay.core.files import JsonLines
 from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.stages.stage_folder import StageFolder
 from interplay.tracking.dashboard import UpdateRate, format_line, render_summary, sparkline, watch
-from interplay.tracking.metrics import newest_metrics, read_metrics
+from interplay.tracking.metrics import read_metrics
 from interplay.tracking.run_summary import RunSummary, read_run_summary
 
 ROWS = [
@@ -138,10 +139,10 @@ def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) ->
     file = tmp_path / "metrics.jsonl"
     lines = [json.dumps({"step": n, "loss": 1 / n, "return": None}) for n in range(1, rows + 1)]
     file.write_text("".join(f"{format_line}\n" for format_line in lines) + '{"step": 9, "lo')  # as a kill leaves it
-    assert newest_metrics(file, 200) == list(read_metrics(file))[-200:]
+    assert JsonLines(file, key="step").newest(200) == list(read_metrics(file))[-200:]
     file.write_text("nonsense\n")
     with pytest.raises(ValueError, match="near its end, is no row of metrics: 'nonsense'"):
-        newest_metrics(file, 200)
+        JsonLines(file, key="step").newest(200)
 
 
 def test_an_old_status_is_not_shown_as_if_it_were_true(tmp_path: Path) -> None:

@@ -147,13 +147,17 @@ class FakeWandb:
 
 def test_wandb_gets_our_own_step_and_the_saved_run(tmp_path: Path) -> None:
     fake = FakeWandb()
-    sink = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={"a": 1}, run_id="saved", wandb=fake)
+    (tmp_path / "wandb_run_id").write_text("saved")
+    sink = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={"a": 1}, wandb=fake)
     sink.start()
     sink.log(7, {"loss": 1.0})
     sink.close()
-    assert (sink.run_id, fake.init_arguments["resume"], fake.init_arguments["config"]) == ("saved", "allow", {"a": 1})
+    assert (fake.id, fake.init_arguments["resume"], fake.init_arguments["config"]) == ("saved", "allow", {"a": 1})
     assert fake.rows == [{"step": 7, "loss": 1.0}]
     assert fake.finished == 1
+    fresh = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, fresh=True, wandb=FakeWandb())
+    fresh.start()
+    assert (tmp_path / "wandb_run_id").read_text() == "abc"
 
 
 @pytest.mark.parametrize("failing", ["init", "log", "finish"])
@@ -189,6 +193,7 @@ def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest
 
 OFFLINE_RUN = """
 import sys
+from pathlib import Path
 from interplay.tracking.trackers import TrackingConfig, WandbSink
 
 sink = WandbSink(TrackingConfig(wandb="offline", name="trial"), sys.argv[1], settings={"seed": 3})
@@ -196,8 +201,7 @@ sink.start()
 for step in range(3):
     sink.log(step, {"loss": 0.5})
 sink.close()
-assert sink.run_id, "wandb did not start"
-sys.stdout.write(sink.run_id)
+sys.stdout.write(Path(sys.argv[1], "wandb_run_id").read_text())
 """
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from http.client import HTTPException
 
 from interplay.runtime.interruption import StopRequest
-from interplay.stages.crowd_config import CrowdConfig
 from interplay.stages.run import Run
+from interplay.stages.studio_config import CrowdConfig
 from interplay.studio.crowd.crowd_player import CrowdPlayer, PlayerSettings
 from interplay.studio.crowd.crowd_rater import CrowdRater, RaterSettings
 from interplay.studio.crowd.crowd_report import CrowdReport
