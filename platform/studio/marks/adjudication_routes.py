@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.episodes.episode import Mark
@@ -13,7 +13,7 @@ from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.marking_routes import UUID
 from interplay.studio.studies.study import Strict
-from interplay.studio.web.access import Adjudicator, Researcher, studio_of
+from interplay.studio.web.access import Adjudicator, Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/quality")
@@ -34,9 +34,8 @@ class Verdict(Strict):
 
 
 @router.get("/raters")
-def raters(request: Request, _: Researcher) -> dict[str, Any]:
+def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Agreement of every pair of raters, and each rater's checks."""
-    studio = studio_of(request)
     marks = _marks(studio)
     metas = {episode: studio.meta(episode) for episode in marks}
     checks = studio.database.rows(
@@ -50,9 +49,8 @@ def raters(request: Request, _: Researcher) -> dict[str, Any]:
 
 
 @router.get("/disputed")
-def disputed(request: Request, _: Adjudicator) -> dict[str, Any]:
+def disputed(studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The episodes that several raters marked, the least agreed first."""
-    studio = studio_of(request)
     marks = _marks(studio)
     metas = {episode: studio.meta(episode) for episode in marks}
     found = rater_quality.disputed(marks, metas, studio.served.rate)
@@ -61,13 +59,10 @@ def disputed(request: Request, _: Adjudicator) -> dict[str, Any]:
 
 
 @router.get("/episodes/{episode}")
-def lanes(episode: str, request: Request, _: Adjudicator) -> dict[str, Any]:
+def lanes(episode: str, studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The marks of every rater of an episode, and its dialogue."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such recording"):
         meta = studio.meta(episode)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such recording") from error
     by_rater: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for mark in studio.store.marks([episode]):
         by_rater[mark.rater].append({"id": mark.id, "frame": mark.frame, "sign": mark.sign})
@@ -81,13 +76,10 @@ def lanes(episode: str, request: Request, _: Adjudicator) -> dict[str, Any]:
 
 
 @router.post("/episodes/{episode}/agreed")
-def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator) -> dict[str, Any]:
+def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -> dict[str, Any]:
     """Keeps the adjudicated marks as those of `agreed:p-...`; the raters' own stay. The episode becomes a gold."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such recording"):
         meta = studio.meta(episode)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such recording") from error
     if any(mark.frame >= meta.frames for mark in verdict.marks):
         raise HTTPException(422, f"marks lie at frames 0 to {meta.frames - 1}")
     rater = f"{AGREED}{person.id}"

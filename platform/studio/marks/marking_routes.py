@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.episodes.episode import EpisodeMeta
@@ -16,7 +16,7 @@ from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark
 from interplay.studio.marks.standing import StudyStanding
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict, Study
-from interplay.studio.web.access import Rater, studio_of
+from interplay.studio.web.access import Rater, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
@@ -65,9 +65,8 @@ def study_named(studio: StudioContext, name: str) -> Study:
 
 
 @router.post("/mark/{study}/next")
-def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
+def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
     """What the person has not ended yet, or its next item, or how the study ended for it."""
-    studio = studio_of(request)
     wanted = study_named(studio, study)
     standing = studio.progression.standing(person, wanted)
     if standing.stage in ("consent", "over"):
@@ -91,36 +90,29 @@ def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
 
 
 @router.post("/items/{item}/marks")
-def add_mark(item: str, mark: GivenMark, request: Request, person: Rater) -> dict[str, Any]:
+def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[str, Any]:
     """Keeps a mark; the answer is the promise that it is safe. Sending it again changes nothing."""
-    studio = studio_of(request)
     if not studio.marks_a_second.allows(person.id):
         raise HTTPException(429, "too many marks a second; the page sends this one again")
     given = own_item(studio, item, person)
     placed = PlacedMark(mark.id, mark.frame, mark.sign, mark.utterance)
     details = mark.model_dump(include={"by", "playing", "speed", "seen"})
-    try:
+    with answering(RefusedMark, 409):
         studio.keeper.add(given, _meta(studio, given), placed, details)
-    except RefusedMark as error:
-        raise HTTPException(409, str(error)) from error
     return {"kept": mark.id}
 
 
 @router.post("/items/{item}/undo")
-def undo(item: str, undone: Undone, request: Request, person: Rater) -> dict[str, Any]:
+def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, Any]:
     """Hides a mark of this item."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such mark"):
         studio.keeper.undo(own_item(studio, item, person), undone.mark)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such mark") from error
     return {"undone": undone.mark}
 
 
 @router.post("/items/{item}/finish")
-def finish(item: str, how: Finish, request: Request, person: Rater) -> dict[str, Any]:
+def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
-    studio = studio_of(request)
     given = own_item(studio, item, person)
     meta, marks = _meta(studio, given), studio.keeper.marks(given)
     missing = unsigned(meta, marks, SOLVER)
@@ -135,17 +127,15 @@ def finish(item: str, how: Finish, request: Request, person: Rater) -> dict[str,
 
 
 @router.post("/items/{item}/skip")
-def skip(item: str, request: Request, person: Rater) -> dict[str, Any]:
+def skip(item: str, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item without a word; it is not offered to this person again."""
-    studio = studio_of(request)
     studio.assignments.end(_skippable(studio, item, person).id, "skipped")
     return {}
 
 
 @router.post("/items/{item}/unusable")
-def call_unusable(item: str, unusable: Unusable, request: Request, person: Rater) -> dict[str, Any]:
+def call_unusable(item: str, unusable: Unusable, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item that can't be marked; no one else is offered its episode in this study."""
-    studio = studio_of(request)
     studio.assignments.end(_skippable(studio, item, person).id, "unusable", unusable.reason)
     return {}
 

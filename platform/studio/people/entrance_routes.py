@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interplay.studio.people.invitation import LOGIN_SECONDS
 from interplay.studio.people.person import Person
-from interplay.studio.web.access import Someone, address_of, cookie_name, studio_of
+from interplay.studio.web.access import Someone, Studio, address_of, cookie_name
 
 router = APIRouter(prefix="/api")
 
@@ -35,12 +35,11 @@ NAME_LENGTH = 100
 
 
 @router.post("/enter")
-def enter(entrance: Entrance, request: Request, response: Response) -> dict[str, Any]:
+def enter(entrance: Entrance, request: Request, studio: Studio, response: Response) -> dict[str, Any]:
     """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again.
 
     The id is part of addresses that others can read, so it gives no role that the invitation does not give.
     """
-    studio = studio_of(request)
     if not studio.entrances.allows(address_of(request)):
         raise HTTPException(429, "too many entrances from your address; wait a minute")
     known = _named_by_platform(studio, entrance.platform)
@@ -77,9 +76,8 @@ def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:
 
 
 @router.post("/leave")
-def leave(request: Request, response: Response, person: Someone) -> dict[str, Any]:
+def leave(request: Request, studio: Studio, response: Response, person: Someone) -> dict[str, Any]:
     """Logs this browser out."""
-    studio = studio_of(request)
     studio.logins.end(request.cookies[cookie_name(request)])
     studio.audit.note("logout", person.id)
     response.delete_cookie(cookie_name(request))
@@ -93,7 +91,7 @@ def me(person: Someone) -> dict[str, Any]:
 
 
 @router.post("/me/settings")
-def keep_settings(settings: OwnSettings, request: Request, person: Someone) -> dict[str, Any]:
+def keep_settings(settings: OwnSettings, studio: Studio, person: Someone) -> dict[str, Any]:
     """Keeps a person's keys and switches."""
-    studio_of(request).people.keep_settings(person.id, settings.model_dump())
+    studio.people.keep_settings(person.id, settings.model_dump())
     return {}

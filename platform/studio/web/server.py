@@ -34,8 +34,10 @@ def command(served: ServedRun) -> list[str]:
     Raises:
         ValueError: its sessions need scripted players, and its world has no tasks for them.
     """
-    if problem := served.without_players(served.config.live):
-        raise ValueError(f"studio.live: {problem}")
+    try:
+        served.live_config()
+    except ValueError as error:
+        raise ValueError(f"studio.live: {error}") from error
     settings = {**asdict(served), "root": str(served.root), "env": dict(served.env)}
     return [sys.executable, "-m", "interplay.studio.web.server", json.dumps(settings)]
 

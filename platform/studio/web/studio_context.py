@@ -54,16 +54,21 @@ class ServedRun:
     config: StudioConfig
     scripted: bool = True  # whether its world has tasks for scripted players
 
-    def without_players(self, live: LiveConfig) -> str:
-        """Why sessions with these settings lack a scripted player that they need; empty if they do not."""
+    def live_config(self, study: Study | None = None) -> LiveConfig:
+        """The settings of a study's sessions, or of all that do not say otherwise.
+
+        Raises:
+            ValueError: they do not fit each other, or need a scripted player that the world has no tasks for.
+        """
+        live = self.config.live if study is None else study.live_config(self.config.live)
         needed = [f"{seat}={SCRIPTED}" for seat, kind in live.seats.items() if kind == SCRIPTED]
         needed += ["no_partner=stand_in"] if live.no_partner == "stand_in" else []
-        if self.scripted or not needed:
-            return ""
-        return (
-            f"{' and '.join(needed)} needs a scripted player, and the world {self.env['name']} has no tasks that one "
-            "could ask for or do; seat people or agents, and set no_partner to end or wait"
-        )
+        if needed and not self.scripted:
+            raise ValueError(
+                f"{' and '.join(needed)} needs a scripted player, and the world {self.env['name']} has no tasks that "
+                "one could ask for or do; seat people or agents, and set no_partner to end or wait"
+            )
+        return live
 
     @property
     def folder(self) -> Path:
