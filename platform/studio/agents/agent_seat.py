@@ -13,8 +13,8 @@ import numpy as np
 
 from interplay.env.world import Action, Movement, View, World
 from interplay.players.player import Player
-from interplay.studio.live.picture_wire import Connection
 from interplay.studio.live.session_journal import from_text, to_text
+from interplay.studio.web.framing import Connection
 
 ANSWER_SECONDS = 60.0  # for a decision, with the loading of the agent before the first
 

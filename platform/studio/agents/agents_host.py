@@ -6,13 +6,12 @@ import asyncio
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.studio.live.picture_wire import packed, receive_packed
+from interplay.studio.web.framing import packed, receive_packed, start_process
 
 CHECK_SECONDS = 120.0  # for torch, the world and the agent to be loaded
 EXIT_SECONDS = 10.0
@@ -93,7 +92,4 @@ class AgentsHost:
 
     def _start(self) -> None:
         self.close()
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            words = [sys.executable, "-m", "interplay.studio.agents.agents_process", *self._arguments]
-            self._process = subprocess.Popen(words, stdin=theirs.fileno())
+        self._process, self._control = start_process("interplay.studio.agents.agents_process", *self._arguments)

@@ -117,7 +117,7 @@ class CrowdRater:
         env = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
         key = repr(sorted(env.items()))
         if key not in self._worlds:
-            self._worlds[key] = registry.make(env.pop("name"), **env)
+            self._worlds[key] = registry.make(**env)
         return self._worlds[key]
 
     def _post_mark(self, item: str, frame: int, sign: int) -> None:

@@ -33,10 +33,9 @@ class SessionMirror:
         if not lines:
             raise ValueError(f"{journal} has not been begun")
         head = lines.pop(0)
-        env = dict(head["settings"]["env"])
         self.episode: str = head["id"]
         self.seed: int = head["settings"]["seed"]
-        self.world: World = registry.make(env.pop("name"), **env)
+        self.world: World = registry.make(**head["settings"]["env"])
         self.world.reset(Start(state=from_text(head["state"])), observers=())
         self.steps = 0
         self.inputs: Mapping[str, Any] = {}  # by role, the state of the seat's input after the last step

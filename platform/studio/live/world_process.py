@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from interplay.studio.live.picture_wire import packed, receive_packed
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.web.framing import packed, receive_packed
 
 logger = logging.getLogger(__name__)
 
