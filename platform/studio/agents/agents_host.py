@@ -7,7 +7,6 @@ import json
 import socket
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ EXIT_SECONDS = 10.0
 
 class AgentRefused(ValueError):
     """This agent can't play here; the message says why."""
-
-
-@dataclass(frozen=True)
-class CheckedAgent:
-    """An agent that can play: its newest checkpoint at the time."""
-
-    path: str
-    update: int
 
 
 class AgentsHost:
@@ -64,8 +55,8 @@ class AgentsHost:
             return ours
         raise ConnectionError("the process of the agents ends at its start; its messages say why")
 
-    async def check(self, agent: str, role: str) -> CheckedAgent:
-        """The newest checkpoint of an agent, loaded and found to fit the world. Raises AgentRefused."""
+    async def check(self, agent: str, role: str) -> str:
+        """The path of the newest checkpoint of an agent, loaded and found to fit the world. Raises AgentRefused."""
         reader, writer = await asyncio.open_connection(sock=self.connect())
         try:
             writer.write(packed({"kind": "check", "agent": agent, "role": role}))
@@ -78,7 +69,7 @@ class AgentsHost:
             raise AgentRefused("the process of the agents has ended; try again")
         if answer["kind"] != "checked":
             raise AgentRefused(answer["text"])
-        return CheckedAgent(answer["path"], answer["update"])
+        return str(answer["path"])
 
     def close(self) -> None:
         """Ends the process."""

@@ -65,7 +65,7 @@ async def about(studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name
     """What a person needs to know before it plays in a study, and how far it is in it."""
     found = _study(studio, person, study)
     config = _live_config(studio, found)
-    standing = studio.standing(person, found)
+    standing = studio.progression.standing(person, found)
     return {
         "study": found.name,
         "title": found.title,
@@ -95,7 +95,7 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
     study = _study(studio, person, visit.study)
     if (seated := _seated(house, person)) is not None:
         return seated
-    standing = studio.standing(person, study)
+    standing = studio.progression.standing(person, study)
     if standing.stage == "consent":
         raise HTTPException(409, "read and accept what is recorded first")
     if standing.stage == "over":
@@ -117,7 +117,7 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
 async def practice(wanted: Practice, house: StudioHouse, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Opens a room of the person's own while it waits; nothing in it is recorded."""
     study = _study(studio, person, wanted.study)
-    if not _live_config(studio, study).practice or studio.standing(person, study).stage != "play":
+    if not _live_config(studio, study).practice or studio.progression.standing(person, study).stage != "play":
         raise HTTPException(409, "there is no practice room for you now")
     session = house.practice(study, person.id)
     return {"session": session.settings.session, "seat": SOLVER}
@@ -138,7 +138,7 @@ async def sessions(house: StudioHouse, _: Researcher) -> dict[str, Any]:
             {"session": name, "phase": each.phase, "people": each.people, "process": each.pid}
             for name, each in house.sessions.items()
         ],
-        "agents": house.agents_pid,
+        "agents": house.agents.pid,
     }
 
 
@@ -224,27 +224,24 @@ class SeatReader:
         )
 
     def _speak(self, message: dict[str, Any]) -> None:
-        kind, seat = message.pop("kind", None), self._viewer.seat
+        kind, seat, plays = message.pop("kind", None), self._viewer.seat, self._plays
         match kind, message:
-            case "say", {"text": str(text)} if self._plays and len(message) == 1:
+            case "say", {"text": str(text)} if plays and len(message) == 1:
                 self._say(text)
-            case "verdict", {"verdict": "done" | "failed" as verdict} if self._judges(message):
+            case "verdict", {"verdict": "done" | "failed" as verdict} if seat == SETTER and plays and len(message) == 1:
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
-            case "take" | "give", {} if seat == COPILOT and self._plays and not message:
+            case "take" | "give", {} if seat == COPILOT and plays and not message:
                 self._hosted.send(kind=kind)
-            case "reason", {"reason": str(why)} if seat == COPILOT and self._plays and len(message) == 1:
+            case "reason", {"reason": str(why)} if seat == COPILOT and plays and len(message) == 1:
                 if why not in REASONS:
                     raise BadMessage(f"a reason is one of {', '.join(REASONS)}")
                 self._hosted.send(kind=kind, reason=why)
-            case "leave", {} if self._plays and not message:
+            case "leave", {} if plays and not message:
                 self._hosted.leave(seat)
-            case "release", {} if self._plays and not message:
+            case "release", {} if plays and not message:
                 self._hosted.send(kind="release", seat=seat)
             case _:
                 raise BadMessage("a message that this seat does not have")
-
-    def _judges(self, message: dict[str, Any]) -> bool:
-        return self._viewer.seat == SETTER and self._plays and len(message) == 1
 
     def _say(self, text: str) -> None:
         if self._hosted.symbols(self._viewer.seat):

@@ -18,7 +18,7 @@ from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.players.player import Player
 from interplay.stages.live_config import COPILOT, PERSON, SETTER
-from interplay.studio.live.cards import Cards
+from interplay.studio.live.cards import draw_card
 from interplay.studio.live.seat_input import SeatInput
 from interplay.studio.live.session_dialogue import SessionDialogue
 from interplay.studio.live.session_journal import SessionJournal, from_text, to_text
@@ -57,7 +57,6 @@ class LiveSession:
         self.left: list[str] = []  # seats whose person has left and in which another player plays on
         self._leaving: list[str] = []  # those of the next step
         self._steers: dict[str, str] = {}  # players that begin to steer a role with this step
-        self._cards: Cards | None = None
         self._recorder = EpisodeRecorder(
             world,
             players=settings.players(),
@@ -230,8 +229,8 @@ class LiveSession:
 
     def _draw_card(self) -> None:
         if SETTER in self.inputs:
-            self._cards = self._cards or Cards(self.world.tasks(), self.settings.live, self.settings.seed)
-            card = self._cards.draw(len(self._recorder.prompts))
+            number = len(self._recorder.prompts)
+            card = draw_card(self.world.tasks(), self.settings.live, self.settings.seed, number)
             self._note("prompt", card.text, card.cue, card.modifier)
 
     def _note(self, what: str, *values: Any) -> None:

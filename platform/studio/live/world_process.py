@@ -85,8 +85,8 @@ class WorldProcess:
 
     async def close(self) -> None:
         """Kills the process and waits for its end."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        self.kill()
+        if self._process is not None:
             await asyncio.wait_for(self._process.wait(), timeout=EXIT_SECONDS)
         if self._writer is not None:
             self._writer.close()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
-from interplay.episodes.episode import Mark
+from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.marking_routes import UUID
@@ -36,8 +36,7 @@ class Verdict(Strict):
 @router.get("/raters")
 def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Agreement of every pair of raters, and each rater's checks."""
-    marks = _marks(studio)
-    metas = {episode: studio.meta(episode) for episode in marks}
+    marks, metas = _marked(studio)
     checks = studio.database.rows(
         "SELECT person, kind, count(*) AS n, sum(passed) AS passed FROM checks WHERE kind IN ('gold', 'swapped') "
         "GROUP BY person, kind"
@@ -51,8 +50,7 @@ def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
 @router.get("/disputed")
 def disputed(studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The episodes that several raters marked, the least agreed first."""
-    marks = _marks(studio)
-    metas = {episode: studio.meta(episode) for episode in marks}
+    marks, metas = _marked(studio)
     found = rater_quality.disputed(marks, metas, studio.served.rate)
     golds = studio.choice.golds()
     return {"episodes": [{"episode": name, "f1": round(share, 3), "agreed": name in golds} for name, share in found]}
@@ -95,11 +93,11 @@ def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -
     return {"marks": len(verdict.marks)}
 
 
-def _marks(studio: StudioContext) -> dict[str, list[Mark]]:
-    """All marks by episode."""
+def _marked(studio: StudioContext) -> tuple[dict[str, list[Mark]], dict[str, EpisodeMeta]]:
+    """All marks by episode, and the metadata of these episodes."""
     found: dict[str, list[Mark]] = defaultdict(list)
     known = set(studio.store.ids())
     for mark in studio.store.marks():
         if mark.episode in known:
             found[mark.episode].append(mark)
-    return dict(found)
+    return found, {episode: studio.meta(episode) for episode in found}

@@ -12,6 +12,7 @@ import numpy as np
 from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.live_config import SETTER
 from interplay.stages.score_files import MEMORIES, changing_scores
 from interplay.studio.marks.assignment import Assignments, Choice
 from interplay.studio.marks.novelty import forget, novelty
@@ -19,7 +20,6 @@ from interplay.studio.studies.study import Study
 
 AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
 SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be exchanged
-SETTER = "setter"
 NOVEL = "novel"
 SCORED = ("uncertain", "disagree", NOVEL)  # orders by what `interplay score` has written
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from interplay.studio.people.invitation import LOGIN_SECONDS
 from interplay.studio.people.person import Person
+from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Someone, Studio, address_of, cookie_name
 
 router = APIRouter(prefix="/api")
 
 
-class Entrance(BaseModel):
+class Entrance(Strict):
     """A code, and the ids that a crowd platform put into the address."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     code: str = Field(max_length=100)
     platform: dict[str, str] = Field(default_factory=dict, max_length=4)
 
 
-class OwnSettings(BaseModel):
+class OwnSettings(Strict):
     """What a person chose for itself: keys by action, and switches."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     keys: dict[str, str] = Field(default_factory=dict, max_length=60)
     scrub_picture: bool = False
 
@@ -46,7 +45,7 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
     invitation = studio.invitations.find(entrance.code)
     if invitation is not None and known is not None and not set(known.roles) <= set(invitation.roles):
         raise HTTPException(403, "this platform's id belongs to someone with other roles; ask for an invitation")
-    if invitation is None or (studio.invitations.redeem(entrance.code) is None):
+    if invitation is None or not studio.invitations.redeem(entrance.code):
         raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
     person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
     for platform, name in entrance.platform.items():

@@ -52,7 +52,11 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
 @router.get("/download")
 def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file."""
-    tables = {table: _rows(studio, table, person.id) for table in TABLES if table != "logins"}
+    tables = {
+        table: [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person.id)]
+        for table in TABLES
+        if table != "logins"
+    }
     shown = studio.database.rows(
         "SELECT shown.* FROM shown JOIN assignments ON shown.assignment = assignments.id WHERE person = ?", person.id
     )
@@ -178,7 +182,3 @@ def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) 
         (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
         studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
     studio.store.purge()
-
-
-def _rows(studio: StudioContext, table: str, person: str) -> list[dict[str, Any]]:
-    return [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person)]

@@ -47,7 +47,7 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
     listed = []
     for study in studio.studies.newest():
         if study.is_live:
-            have, goal = studio.plays.played(study), study.goal
+            have, goal = studio.progression.played(study), study.goal
         else:
             wanted = len(studio.choice.episodes(study))
             have, goal = studio.assignments.finished(study.name), min(study.goal or wanted, wanted) * study.raters

@@ -36,8 +36,8 @@ def open_studies(studio: Studio, person: Someone) -> dict[str, Any]:
                 "text": study.text,
                 "open": study.open,
                 "consent": study.consent.model_dump(),
-                "standing": studio.standing(person, study).to_json(study),
-                "finished": studio.finished(person, study),
+                "standing": studio.progression.standing(person, study).to_json(study),
+                "finished": studio.progression.finished(person, study),
             }
             for study in mine
         ]
@@ -62,5 +62,5 @@ def agree(studio: StudioContext, person: Person, study: Study, version: int, tic
     if missing:
         raise HTTPException(422, f"without this you can't take part: {missing[0]}")
     known = [each for each in ticked if each in (*study.consent.must, *study.consent.may)]
-    studio.consents.keep(person.id, study.name, version, study.consent.text, known)
+    studio.people.agree(person.id, study.name, version, study.consent.text, known)
     studio.audit.note("consent", person.id, study=study.name, version=version)
