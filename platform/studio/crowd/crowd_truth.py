@@ -39,11 +39,6 @@ class CrowdTruth:
         self._lock = threading.Lock()
         self._tasks = JsonLines(root / "studio" / "crowd.jsonl", key="time")
 
-    @property
-    def root(self) -> Path:
-        """The run's folder."""
-        return self._root
-
     def asked(self, episode: str, frame: int, task: Mapping[str, Any]) -> None:
         """Notes that a synthetic setter asked for a task in the step that starts at `frame`."""
         with self._lock:
