@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from small_house import STEPS, fill_store, house, played
 
 from interplay.episodes.store import EpisodeStore
-from interplay.studio.films.film_drawing import draw, execute
+from interplay.studio.films.film_drawing import draw, execute, read_pack, write_pack
 from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource
-from interplay.studio.films.film_pack import read_pack, write_pack
 
 
 def similar(jpeg: bytes, picture: np.ndarray) -> bool:

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from interplay.core.files import write_whole
@@ -20,8 +21,7 @@ from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load
 from interplay.episodes.episode import Episode
-from interplay.studio.films.film_drawing import EpisodeFrames, draw, execute
-from interplay.studio.films.film_pack import write_pack
+from interplay.studio.films.film_drawing import EpisodeFrames, draw, execute, write_pack
 from interplay.studio.web.framing import Connection
 
 NICENESS = 10
@@ -35,7 +35,7 @@ class FilmWorker:
         self._height = height
         self._quality = quality
         self._worlds: dict[str, World] = {}
-        self._moments: dict[str, tuple[Episode, EpisodeFrames]] = {}
+        self._executed = lru_cache(KEPT_EPISODES)(self._execute)
 
     def draw(self, path: Path, folder: Path, part: str | int) -> None:
         """Writes `plan.json`, `strip.pack` or the pack of a chunk into `folder`."""
@@ -47,14 +47,9 @@ class FilmWorker:
         pictures = draw(self._world(episode), episode, moments, part, self._quality)
         write_whole(folder / f"{part}.pack", write_pack(pictures), durable=False)
 
-    def _executed(self, path: Path) -> tuple[Episode, EpisodeFrames]:
-        key = str(path)
-        if key not in self._moments:
-            episode = load(path)
-            self._moments[key] = (episode, execute(self._world(episode), episode, self._height))
-            while len(self._moments) > KEPT_EPISODES:
-                del self._moments[next(iter(self._moments))]
-        return self._moments[key]
+    def _execute(self, path: Path) -> tuple[Episode, EpisodeFrames]:
+        episode = load(path)
+        return episode, execute(self._world(episode), episode, self._height)
 
     def _world(self, episode: Episode) -> World:
         """A world with the settings of the recording."""

@@ -6,6 +6,7 @@ The same object plays on (`tick`) and executes a journal again (`resume`), so bo
 from __future__ import annotations
 
 import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from interplay.stages.live_config import COPILOT, PERSON, SETTER
 from interplay.studio.live.cards import draw_card
 from interplay.studio.live.seat_input import SeatInput
 from interplay.studio.live.session_dialogue import SessionDialogue
-from interplay.studio.live.session_journal import SessionJournal, from_text, to_text
+from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.session_players import SessionPlayers
 from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
@@ -89,7 +90,7 @@ class LiveSession:
         self._start(views)
         if self.settings.recorded:
             self._journal = SessionJournal(Path(self.settings.journal))
-            state = to_text(self._recorder.initial_state)
+            state = b64encode(self._recorder.initial_state).decode()
             head = {"settings": self.settings.to_json(), "state": state, "id": self.episode, "created": self.created}
             self._journal.write(head, durable=True)
         self._draw_card()
@@ -102,7 +103,7 @@ class LiveSession:
         """
         journal = SessionJournal(Path(self.settings.journal))
         head, *lines = journal.lines()
-        views = self.world.reset(Start(state=from_text(head["state"])), observers=self._see)
+        views = self.world.reset(Start(state=b64decode(head["state"])), observers=self._see)
         self._start(views, head["id"], head["created"])
         for line in lines:
             if "end" in line:
