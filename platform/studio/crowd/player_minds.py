@@ -15,7 +15,7 @@ from interplay.players.setter import DONE as SETTER_DONE
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import SETTER, SOLVER
-from interplay.studio.crowd.crowd_truth import CrowdTruth
+from interplay.studio.crowd.crowd_truth import ASKED, ENDED, CrowdTruth
 from interplay.studio.live.stand_in import guessed_task
 
 # By session that a synthetic setter of this crowd leads, the open request: its number, and its task as stored.
@@ -47,7 +47,7 @@ class SetterMind:
         task = self._player.task
         if task is not None and self._noted < self._player.tasks_asked and said.get(SETTER) == _typed(task.instruction):
             self._noted = self._player.tasks_asked
-            self._truth.asked(episode, frame, task.to_json())
+            self._truth.note(episode, frame, ASKED, dict(task.to_json()))
         if SOLVER in said:
             self._player.on_utterance(said[SOLVER])
 
@@ -65,7 +65,7 @@ class SetterMind:
         if was_open is not None and self._player.open_task is not was_open:
             verdict = DONE if self._player.ending == SETTER_DONE else FAILED
             if self._noted == self._player.tasks_asked:
-                self._truth.ended(episode, frame, str(self._player.ending))
+                self._truth.note(episode, frame, ENDED, str(self._player.ending))
         task = self._player.open_task
         self._requests[self._session] = (self._player.tasks_asked, None if task is None else task.to_json())
         return Turn(action.movement, action.utterance, verdict)
