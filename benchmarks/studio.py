@@ -49,12 +49,11 @@ from interplay.stages.collect_stage import collect
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.run import open_run
 from interplay.stages.studio_config import StudioConfig, StudioLimits
-from interplay.studio.films.film_pack import read_pack
+from interplay.studio.films.film_drawing import read_pack
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.studies.study import FIRST_STUDY
-from interplay.studio.web.server import running
-from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.server import running, studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 SIZE = (288, 384)

@@ -14,7 +14,7 @@ from interplay.studio.people.own_data_routes import erase, kept_of
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study_folder import StudyFolder
-from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.server import studio_address
 from interplay.studio.web.studio_context import ServedRun, StudioConflict, StudioContext
 
 DAY = 86400.0

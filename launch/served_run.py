@@ -27,8 +27,7 @@ def served_run(config: Config) -> ServedRun:
 
 def draw_once(served: ServedRun) -> None:
     """Compiles what draws pictures, before processes of low priority need it."""
-    env = dict(served.env)
-    world = registry.make(env.pop("name"), **env)
+    world = registry.make(**served.env)
     if world.spec.image is not None and world.runs_frames:
         world.reset(Start(seed=served.seed), observers=())
         world.picture(world.spec.solver, *served.config.size)

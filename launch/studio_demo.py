@@ -11,7 +11,6 @@ from interplay.stages.run import Run
 from interplay.studio.crowd.crowd import Crowd
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.web import server
-from interplay.studio.web.studio_address import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 ROLES = ("play", "mark")  # of the invitation that it prints
@@ -36,6 +35,6 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
         say(
             f"{config.players} synthetic players and {config.raters} raters are at work.\n"
             f"To play with them and to mark, open this address ({USES} people, one day):\n"
-            f"  {studio_address(run.root)}/i#{code}\n"
+            f"  {server.studio_address(run.root)}/i#{code}\n"
         )
         return Crowd(run, replace(config, studio="")).run(lambda: stop.requested).sentences()

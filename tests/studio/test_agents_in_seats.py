@@ -27,8 +27,8 @@ from interplay.studio.agents.agent_minds import AgentMinds
 from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone, view_to_json
 from interplay.studio.agents.agents_process import AgentsServer
 from interplay.studio.live.live_session import LiveSession
-from interplay.studio.live.picture_wire import Connection
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.web.framing import Connection
 
 FRAMES = STEPS * 8
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from small_house import STEPS, fill_store, house, played
 
 from interplay.episodes.store import EpisodeStore
-from interplay.studio.films.film_drawing import FilmDrawer, execute
+from interplay.studio.films.film_drawing import draw, execute, read_pack, write_pack
 from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource
-from interplay.studio.films.film_pack import read_pack, write_pack
 
 
 def similar(jpeg: bytes, picture: np.ndarray) -> bool:
@@ -32,13 +31,12 @@ def test_a_film_shows_every_frame_as_it_was_played() -> None:
     moments = execute(world, episode, 24)
     plan = moments.plan
     assert plan.exact and plan.frames == STEPS * 8 and plan.full_every == 2 and plan.full_size == (24, 32)
-    drawer = FilmDrawer(world, 95)
-    full = [picture for number in range(plan.chunks) for picture in drawer.chunk(episode, moments, number)]
+    full = [picture for number in range(plan.chunks) for picture in draw(world, episode, moments, number, 95)]
     assert len(full) == plan.full_pictures == STEPS * 4 + 1
     changed = [i for i in range(1, len(full)) if not similar(full[i - 1], pictures[2 * i])]
     assert len(changed) > STEPS, "pictures of neighboring frames can be told apart"
     assert [i for i, picture in enumerate(full) if not similar(picture, pictures[2 * i])] == []
-    strip = drawer.strip(episode, moments)
+    strip = draw(world, episode, moments, "strip", 95)
     assert len(strip) == plan.rows == STEPS + 1
     assert simplejpeg.decode_jpeg_header(strip[0])[:2] == plan.strip_size == (144, 192)
 
@@ -52,7 +50,7 @@ def test_where_the_recording_differs_only_rows_are_shown() -> None:
     other = replace(episode, poses=poses)
     moments = execute(world, other, 24)
     assert not moments.plan.exact and moments.plan.full_pictures == moments.plan.rows
-    (drawn,) = [FilmDrawer(world, 95).chunk(other, moments, 0)]
+    (drawn,) = [draw(world, other, moments, 0, 95)]
     assert all(similar(picture, pictures[8 * row]) for row, picture in enumerate(drawn))
 
 

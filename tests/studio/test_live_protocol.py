@@ -26,7 +26,6 @@ from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.picture_wire import SHOWN
 from interplay.studio.people.invitation import Invitations
-from interplay.studio.people.person import People
 from interplay.studio.people.studio_database import StudioDatabase
 
 LIVE = LiveConfig(clock="stepped", seconds=1.6, away_seconds=60)  # 48 frames: 6 steps
@@ -55,7 +54,7 @@ def researcher(studio: StartedStudio) -> LiveVisitor:
 def invited(root: Path, studio: StartedStudio, count: int, roles: tuple[str, ...] = ("play",)) -> list[LiveVisitor]:
     """People that came in by an invitation, which is written into the database of the running studio."""
     database = StudioDatabase(root / "studio" / "studio.db")
-    code = Invitations(database, People(database)).make(roles, uses=count, seconds=600)
+    code = Invitations(database).make(roles, uses=count, seconds=600)
     database.close()
     visitors = [LiveVisitor(studio.origin) for _ in range(count)]
     for visitor in visitors:

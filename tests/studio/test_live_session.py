@@ -20,9 +20,9 @@ from interplay.players.player import Player
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.live_session import JournalMismatch, LiveSession
-from interplay.studio.live.picture_wire import Connection
 from interplay.studio.live.session_process import SessionHost
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.web.framing import Connection
 
 ROOM = {"name": "playhouse", "rooms": [1, 1], "image": [24, 32]}
 STEPS = 6

@@ -109,7 +109,7 @@ def test_blocks_of_agents_follow_from_what_the_version_holds(tmp_path: Path) -> 
         def opened(version: Study, count: int) -> list[str]:
             agents = []
             for _ in range(count):
-                agents.append(studio.plays.next_agent(version, seed=1))
+                agents.append(studio.progression.next_agent(version, seed=1))
                 studio.database.write(row, uuid.uuid4().hex, version.version, agents[-1])
             return agents
 

@@ -13,7 +13,6 @@ from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 from tiny_runs import interplay, refused, tiny
 
 from interplay.studio.exports.export_tables import as_csv
-from interplay.studio.web.studio_address import write_address
 
 
 def marked(root: Path) -> tuple[str, str]:
@@ -35,7 +34,7 @@ def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys
     root = tmp_path / "run"
     assert "interplay studio" in refused("invite", tiny(tmp_path), capsys)
     with open_studio(root, env=ENV) as studio:
-        write_address(studio.served.folder, ORIGIN)
+        (studio.served.folder / "address.txt").write_text(f"{ORIGIN}\n")
         assert "unknown roles ['king']" in refused("invite", tiny(tmp_path, "invite.roles=[king]"), capsys)
         said = refused("invite", tiny(tmp_path, "invite.study=mraks"), capsys)
         assert "no study 'mraks'" in said and "live, marks" in said

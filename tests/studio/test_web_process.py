@@ -13,7 +13,7 @@ from tiny_runs import refused, tiny
 
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.web.server import running as web_process
-from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.server import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 

@@ -31,20 +31,13 @@ _Seat = TypeVar("_Seat", bound=Hashable)
 KEPT_AGENTS = 8  # networks in memory, at least as many as sessions use
 
 
-@dataclass(frozen=True)
-class LoadedAgent:
-    """An agent's network and vocabulary."""
-
-    agent: Agent
-    vocabulary: Vocabulary
-
-
 @dataclass
 class Mind:
     """An agent in one seat: what it sees now, and what it remembers."""
 
     path: Path
-    loaded: LoadedAgent
+    agent: Agent
+    vocabulary: Vocabulary
     inputs: LaneInputs
     memory: RecurrentState[Tensor]
     seed: int
@@ -72,7 +65,7 @@ class AgentMinds:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._loaded: dict[Path, LoadedAgent] = {}
+        self._loaded: dict[Path, tuple[Agent, Vocabulary]] = {}
         self._minds: dict[Hashable, Mind] = {}
 
     def find(self, name: str, role: str, spec: WorldSpec) -> Checkpoint:
@@ -94,10 +87,8 @@ class AgentMinds:
     def begin(self, seat: Hashable, path: Path, role: str, spec: WorldSpec, seed: int) -> None:
         """Seats an agent at the start of an episode. Raises CheckpointError."""
         self.find(str(path), role, spec)
-        loaded = self._load(path)
-        inputs = LaneInputs(loaded.agent.layout, loaded.vocabulary, 1)
-        inputs.reset(0)
-        self._minds[seat] = Mind(path, loaded, inputs, loaded.agent.initial_state(1), seed)
+        self._minds[seat] = self._new_mind(path, seed)
+        self._minds[seat].inputs.reset(0)
 
     def observe(self, seat: Hashable, step: int, view: View, executed: NDArray[np.int8] | None) -> None:
         """Passes on what the agent in a seat sees, and what was executed in its seat before."""
@@ -127,9 +118,7 @@ class AgentMinds:
     def seconds(self, path: Path) -> float:
         """How long a single decision of an agent takes here, once it is warm."""
         seat = object()
-        loaded = self._load(path)
-        inputs = LaneInputs(loaded.agent.layout, loaded.vocabulary, 1)
-        self._minds[seat] = Mind(path, loaded, inputs, loaded.agent.initial_state(1), 0)
+        self._minds[seat] = self._new_mind(path, 0)
         self.decide([seat])
         began = time.monotonic()
         self.decide([seat])
@@ -138,27 +127,31 @@ class AgentMinds:
 
     def _decide(self, seats: Sequence[Hashable]) -> list[tuple[Hashable, Action]]:
         minds = [self._minds[seat] for seat in seats]
-        loaded = minds[0].loaded
+        agent, vocabulary = minds[0].agent, minds[0].vocabulary
         arrays = {
             name: np.concatenate([mind.inputs.arrays[name] for mind in minds], axis=1)
             for name in minds[0].inputs.arrays
         }  # [1, B, ...]
         memory = RecurrentState(*(torch.cat(parts) for parts in zip(*(mind.memory for mind in minds), strict=True)))
         noise = Noise([NoiseStream(mind.generator(), 1) for mind in minds])
-        decision = act(loaded.agent, as_tensors(arrays), memory, noise)
-        chunks = loaded.agent.layout.chunk(decision.movement)
+        decision = act(agent, as_tensors(arrays), memory, noise)
+        chunks = agent.layout.chunk(decision.movement)
         actions = []
         for lane, (seat, mind) in enumerate(zip(seats, minds, strict=True)):
             mind.memory = decision.state.select(slice(lane, lane + 1))
-            text = loaded.vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else ""
+            text = vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else ""
             actions.append((seat, Action(chunks[lane], text or None)))
         return actions
 
-    def _load(self, path: Path) -> LoadedAgent:
+    def _new_mind(self, path: Path, seed: int) -> Mind:
+        agent, vocabulary = self._load(path)
+        return Mind(path, agent, vocabulary, LaneInputs(agent.layout, vocabulary, 1), agent.initial_state(1), seed)
+
+    def _load(self, path: Path) -> tuple[Agent, Vocabulary]:
         if path not in self._loaded:
             agent, vocabulary = load_agent(path)
             pack(agent.eval())
-            self._loaded[path] = LoadedAgent(agent, vocabulary)
+            self._loaded[path] = agent, vocabulary
         return self._loaded[path]
 
     def _drop_unused(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,8 +14,7 @@ import numpy as np
 
 from interplay.env.world import Action, Movement, View, World
 from interplay.players.player import Player
-from interplay.studio.live.picture_wire import Connection
-from interplay.studio.live.session_journal import from_text, to_text
+from interplay.studio.web.framing import Connection
 
 ANSWER_SECONDS = 60.0  # for a decision, with the loading of the agent before the first
 
@@ -107,8 +107,8 @@ class AgentPlayer(Player):
 
 def view_to_json(view: View) -> dict[str, Any]:
     """A view as a message carries it."""
-    image = None if view.image is None else [list(view.image.shape), to_text(view.image.tobytes())]
-    vector = None if view.vector is None else to_text(view.vector.astype(np.float32).tobytes())
+    image = None if view.image is None else [list(view.image.shape), b64encode(view.image.tobytes()).decode()]
+    vector = None if view.vector is None else b64encode(view.vector.astype(np.float32).tobytes()).decode()
     return {"image": image, "vector": vector, "heard": view.heard, "said": view.said}
 
 
@@ -117,7 +117,7 @@ def view_from_json(fields: Mapping[str, Any]) -> View:
     image = vector = None
     if fields["image"] is not None:
         shape, data = fields["image"]
-        image = np.frombuffer(from_text(data), np.uint8).reshape(shape)
+        image = np.frombuffer(b64decode(data), np.uint8).reshape(shape)
     if fields["vector"] is not None:
-        vector = np.frombuffer(from_text(fields["vector"]), np.float32)
+        vector = np.frombuffer(b64decode(fields["vector"]), np.float32)
     return View(image, vector, fields["heard"], fields["said"])

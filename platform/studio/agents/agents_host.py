@@ -6,13 +6,11 @@ import asyncio
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.studio.live.picture_wire import packed, receive_packed
+from interplay.studio.web.framing import packed, receive_packed, start_process
 
 CHECK_SECONDS = 120.0  # for torch, the world and the agent to be loaded
 EXIT_SECONDS = 10.0
@@ -20,14 +18,6 @@ EXIT_SECONDS = 10.0
 
 class AgentRefused(ValueError):
     """This agent can't play here; the message says why."""
-
-
-@dataclass(frozen=True)
-class CheckedAgent:
-    """An agent that can play: its newest checkpoint at the time."""
-
-    path: str
-    update: int
 
 
 class AgentsHost:
@@ -65,8 +55,8 @@ class AgentsHost:
             return ours
         raise ConnectionError("the process of the agents ends at its start; its messages say why")
 
-    async def check(self, agent: str, role: str) -> CheckedAgent:
-        """The newest checkpoint of an agent, loaded and found to fit the world. Raises AgentRefused."""
+    async def check(self, agent: str, role: str) -> str:
+        """The path of the newest checkpoint of an agent, loaded and found to fit the world. Raises AgentRefused."""
         reader, writer = await asyncio.open_connection(sock=self.connect())
         try:
             writer.write(packed({"kind": "check", "agent": agent, "role": role}))
@@ -79,7 +69,7 @@ class AgentsHost:
             raise AgentRefused("the process of the agents has ended; try again")
         if answer["kind"] != "checked":
             raise AgentRefused(answer["text"])
-        return CheckedAgent(answer["path"], answer["update"])
+        return str(answer["path"])
 
     def close(self) -> None:
         """Ends the process."""
@@ -93,7 +83,4 @@ class AgentsHost:
 
     def _start(self) -> None:
         self.close()
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            words = [sys.executable, "-m", "interplay.studio.agents.agents_process", *self._arguments]
-            self._process = subprocess.Popen(words, stdin=theirs.fileno())
+        self._process, self._control = start_process("interplay.studio.agents.agents_process", *self._arguments)

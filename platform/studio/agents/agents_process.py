@@ -32,7 +32,7 @@ from interplay.env import registry
 from interplay.env.world import WorldSpec
 from interplay.studio.agents.agent_minds import AgentMinds
 from interplay.studio.agents.agent_seat import view_from_json
-from interplay.studio.live.picture_wire import Connection
+from interplay.studio.web.framing import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -119,8 +119,7 @@ class AgentsServer:
 
     def _check(self, agent: str, role: str) -> dict[str, Any]:
         if self._spec is None:
-            settings = dict(self._env)
-            world = registry.make(settings.pop("name"), **settings)
+            world = registry.make(**self._env)
             self._spec = world.spec
             world.close()
         found = self._minds.find(agent, role, self._spec)

@@ -5,26 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from http.client import HTTPException
 
 from interplay.runtime.interruption import StopRequest
 from interplay.stages.run import Run
 from interplay.stages.studio_config import CrowdConfig
-from interplay.studio.crowd.crowd_player import CrowdPlayer, PlayerSettings
-from interplay.studio.crowd.crowd_rater import CrowdRater, RaterSettings
+from interplay.studio.crowd.crowd_player import CrowdPlayer
+from interplay.studio.crowd.crowd_rater import CrowdRater
 from interplay.studio.crowd.crowd_report import CrowdReport
+from interplay.studio.crowd.crowd_shared import CrowdShared
 from interplay.studio.crowd.crowd_truth import CrowdTruth
-from interplay.studio.crowd.player_minds import SharedRequests
 from interplay.studio.live.live_client import LiveRefused, LiveVisitor
 from interplay.studio.people.invitation import make_invitation
-from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.server import studio_address
 
 CODE_SECONDS = 3600.0
 ENTRANCE_SECONDS = 2.0  # before another try where too many enter at once
 JOIN_SECONDS = 30.0  # for people to stop
 POLL_SECONDS = 0.1
-TASKS = 100  # of a synthetic setter, which asks until the time of the session is over
 TOO_MANY = 429
 
 
@@ -39,20 +37,23 @@ class Crowd:
     def __init__(self, run: Run, config: CrowdConfig) -> None:
         self._run, self._config = run, config
         self._origin = config.studio or studio_address(run.root)
-        self._stop = threading.Event()
         self.report = CrowdReport()
+        self._shared = CrowdShared(run, config, CrowdTruth(run.root), self.report)
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> CrowdReport:
         """Admits everyone, and returns what they did after `seconds`, or once `stopped` says so."""
         began = time.monotonic()
-        people: list[CrowdPlayer | CrowdRater] = [*self._players(stopped), *self._raters(stopped)]
+        players = self._entered("play", self._config.players, stopped)
+        raters = self._entered("mark", self._config.raters, stopped)
+        people: list[CrowdPlayer | CrowdRater] = [CrowdPlayer(visitor, self._shared) for visitor in players]
+        people += [CrowdRater(visitor, self._shared, number) for number, visitor in enumerate(raters)]
         threads = [threading.Thread(target=self._guarded, args=(each.run,), daemon=True) for each in people]
         for thread in threads:
             thread.start()
         until = time.monotonic() + self._config.seconds
         while time.monotonic() < until and not stopped() and any(thread.is_alive() for thread in threads):
-            self._stop.wait(POLL_SECONDS)
-        self._stop.set()
+            self._shared.stop.wait(POLL_SECONDS)
+        self._shared.stop.set()
         for thread in threads:
             thread.join(JOIN_SECONDS)
         self.report.count("people", len(people))
@@ -64,24 +65,6 @@ class Crowd:
             work()
         except (LiveRefused, OSError, HTTPException, ValueError) as error:
             self.report.error(error)
-
-    def _players(self, stopped: Callable[[], bool]) -> list[CrowdPlayer]:
-        config = self._run.config
-        shared = PlayerSettings(
-            replace(config.collect.setter, tasks=TASKS), config.solver, self._run.seed,
-            CrowdTruth(self._run.root), SharedRequests(), self.report, self._stop,
-        )  # fmt: skip
-        visitors = self._entered("play", self._config.players, stopped)
-        return [CrowdPlayer(visitor, shared, number) for number, visitor in enumerate(visitors)]
-
-    def _raters(self, stopped: Callable[[], bool]) -> list[CrowdRater]:
-        config = self._config
-        shared = RaterSettings(
-            config.study, self._run.config.mark.rater, self._run.seed, config.speed, config.films,
-            CrowdTruth(self._run.root), self.report, self._stop,
-        )  # fmt: skip
-        visitors = self._entered("mark", config.raters, stopped)
-        return [CrowdRater(visitor, shared, number) for number, visitor in enumerate(visitors)]
 
     def _entered(self, role: str, count: int, stopped: Callable[[], bool]) -> list[LiveVisitor]:
         """People that came in by an invitation."""
@@ -97,7 +80,7 @@ class Crowd:
                 except LiveRefused as refused:
                     if refused.status != TOO_MANY:
                         raise
-                    self._stop.wait(ENTRANCE_SECONDS)
+                    self._shared.stop.wait(ENTRANCE_SECONDS)
                     continue
                 entered.append(visitor)
                 break

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import replace
 from http.client import HTTPException
 from typing import Any
 
 import numpy as np
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from interplay.players.setter import SetterConfig
-from interplay.players.solver import SolverConfig
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.live_config import SETTER
-from interplay.studio.crowd.crowd_report import CrowdReport
-from interplay.studio.crowd.crowd_truth import CrowdTruth
-from interplay.studio.crowd.player_minds import SetterMind, SharedRequests, SolverMind, Turn
+from interplay.studio.crowd.crowd_shared import CrowdShared
+from interplay.studio.crowd.player_minds import SetterMind, SolverMind, Turn
 from interplay.studio.crowd.row_inputs import RowInputs
 from interplay.studio.crowd.session_mirror import SessionMirror
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.session_journal import SUFFIX
+from interplay.studio.live.stand_in import SETTER_TASKS
 
 FAILURES = (LiveRefused, OSError, HTTPException, WebSocketException)  # of a studio that is restarted, or refuses
 LOBBY_SECONDS = 0.25  # between two signs of life
@@ -30,34 +27,21 @@ SILENCE_SECONDS = 0.5  # after which a player without news gives a sign of life
 RETRY_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class PlayerSettings:
-    """What the players of a crowd share."""
-
-    setter: SetterConfig
-    solver: SolverConfig
-    seed: int
-    truth: CrowdTruth
-    requests: SharedRequests
-    report: CrowdReport
-    stop: threading.Event
-
-
 class CrowdPlayer:
-    """One synthetic player with a login. `run` returns once `settings.stop` is set."""
+    """One synthetic player with a login. `run` returns once `shared.stop` is set."""
 
-    def __init__(self, visitor: LiveVisitor, settings: PlayerSettings, number: int) -> None:
-        self._visitor, self._settings, self._number = visitor, settings, number
+    def __init__(self, visitor: LiveVisitor, shared: CrowdShared) -> None:
+        self._visitor, self._shared = visitor, shared
         self._seats: dict[str, Seat] = {}  # of sessions under way, kept over reconnections
 
     def run(self) -> None:
         """Plays one episode after another, also after a restart of the studio."""
-        stop = self._settings.stop
+        stop = self._shared.stop
         while not stop.is_set():
             try:
                 self._play_one()
             except FAILURES as error:
-                self._settings.report.error(error)
+                self._shared.report.error(error)
                 stop.wait(RETRY_SECONDS)
 
     def _play_one(self) -> None:
@@ -69,14 +53,14 @@ class CrowdPlayer:
         try:
             hello = socket.until("hello")
             if name not in self._seats:
-                self._seats = {name: Seat(self._settings, name, role, hello, self._number)}
+                self._seats = {name: Seat(self._shared, name, role, hello)}
             self._seats[name].play(socket)
             del self._seats[name]  # it has ended; a later start of the studio may continue it all the same
         finally:
             socket.close()
 
     def _wait_in_lobby(self) -> tuple[str, str] | None:
-        stop, visitor = self._settings.stop, self._visitor
+        stop, visitor = self._shared.stop, self._visitor
         about = visitor.get("/api/live")
         if not about["agreed"]:
             visitor.post("/api/live/consent", {"version": about["version"]})
@@ -92,17 +76,18 @@ class CrowdPlayer:
 class Seat:
     """A synthetic player in one session."""
 
-    def __init__(self, settings: PlayerSettings, name: str, role: str, hello: dict[str, Any], number: int) -> None:
-        self._settings, self._role = settings, role
+    def __init__(self, shared: CrowdShared, name: str, role: str, hello: dict[str, Any]) -> None:
+        self._shared, self._role = shared, role
         self._frames = hello["frames"]
-        self._mirror = SessionMirror(settings.truth.root / "studio" / "journals" / f"{name}{SUFFIX}")
+        self._mirror = SessionMirror(shared.run.root / "studio" / "journals" / f"{name}{SUFFIX}")
         self._spec = self._mirror.world.spec
         self._hands = RowInputs(hello["controls"], self._spec)
-        rng = numpy_generator(settings.seed, "crowd", role, self._mirror.seed)
+        rng = numpy_generator(shared.run.seed, "crowd", role, self._mirror.seed)
+        config = shared.run.config
         self._mind = (
-            SetterMind(settings.setter, rng, settings.truth, settings.requests, name)
+            SetterMind(replace(config.collect.setter, tasks=SETTER_TASKS), rng, shared.truth, shared.requests, name)
             if role == SETTER
-            else SolverMind(settings.solver, rng, settings.requests, name)
+            else SolverMind(config.solver, rng, shared.requests, name)
         )
         self._turn = Turn(self._spec.rest())
         self._turns = 0  # steps for which a turn was taken
@@ -141,7 +126,7 @@ class Seat:
                 playing = message["state"] == "playing"
                 self._next = min(self._next, socket.frame)  # after a kill the session continues earlier
                 shown = -1
-            if self._settings.stop.is_set():
+            if self._shared.stop.is_set():
                 socket.send("leave")
                 socket.until("end", seconds=10.0)
                 self._over()
@@ -153,7 +138,7 @@ class Seat:
                 self._answer(socket)
 
     def _note_picture(self, socket: LivePlayer) -> None:
-        report, now = self._settings.report, time.monotonic()
+        report, now = self._shared.report, time.monotonic()
         report.count("pictures")
         while self._sent and self._sent[0][0] <= socket.applied:
             report.time("input to picture", now - self._sent.popleft()[1])
@@ -178,12 +163,12 @@ class Seat:
         self._turn = self._mind.turn(self._mirror.world, self._mirror.episode, self._mirror.steps * frames)
         if self._turn.verdict is not None:
             socket.send("verdict", verdict=self._turn.verdict)
-            self._settings.report.count("verdicts")
+            self._shared.report.count("verdicts")
         if self._turn.text is not None:
             socket.send("say", text=self._turn.text)
-            self._settings.report.count("utterances")
+            self._shared.report.count("utterances")
 
     def _over(self) -> None:
         self._mirror.follow()
         self._mirror.close()
-        self._settings.report.count("episodes ended", 1 if self._role != SETTER else 0)
+        self._shared.report.count("episodes ended", 1 if self._role != SETTER else 0)

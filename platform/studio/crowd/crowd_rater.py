@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, TypeVar
 
@@ -14,11 +12,10 @@ from interplay.core.renamed_settings import with_current_names
 from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.episode import Episode
-from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
+from interplay.players.rater import ScriptedRater, sample_traits
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.mark_stage import watch
-from interplay.studio.crowd.crowd_report import CrowdReport
-from interplay.studio.crowd.crowd_truth import CrowdTruth
+from interplay.studio.crowd.crowd_shared import CrowdShared
 from interplay.studio.live.live_client import LiveRefused, LiveVisitor
 
 WAIT_SECONDS = 1.0  # for further recordings
@@ -27,87 +24,74 @@ TOO_MANY, FAULT = 429, 500
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class RaterSettings:
-    """What the raters of a crowd share. `speed`: of watching, 0 for none; `films`: whether they fetch pictures."""
-
-    study: str
-    rater: RaterConfig
-    seed: int
-    speed: float
-    films: bool
-    truth: CrowdTruth
-    report: CrowdReport
-    stop: threading.Event
-
-
 class RaterStopped(Exception):
     """Time was up within an item."""
 
 
 class CrowdRater:
-    """One synthetic rater with a login. `run` returns once `settings.stop` is set, or the study is over for it."""
+    """One synthetic rater with a login. `run` returns once `shared.stop` is set, or the study is over for it."""
 
-    def __init__(self, visitor: LiveVisitor, settings: RaterSettings, number: int) -> None:
-        self._visitor, self._settings, self._number = visitor, settings, number
+    def __init__(self, visitor: LiveVisitor, shared: CrowdShared, number: int) -> None:
+        self._visitor, self._shared, self._number = visitor, shared, number
+        self._study = shared.config.study
         self._worlds: dict[str, World] = {}
-        traits = numpy_generator(settings.seed, "crowd", "rater", number)
-        self._traits = sample_traits(settings.rater.population, traits)
+        traits = numpy_generator(shared.run.seed, "crowd", "rater", number)
+        self._traits = sample_traits(shared.run.config.mark.rater.population, traits)
 
     def run(self) -> None:
         """Marks until time is up. An item that was begun stays open, as where a person closes the page."""
         try:
-            while not self._settings.stop.is_set():
-                given = self._kept(lambda: self._visitor.post(f"/api/mark/{self._settings.study}/next"))
+            while not self._shared.stop.is_set():
+                given = self._kept(lambda: self._visitor.post(f"/api/mark/{self._study}/next"))
                 if given["item"] is not None:
                     self._mark(given["item"])
                 elif given["standing"]["stage"] == "consent":
                     self._agree()
                 elif given["standing"]["paused"] or given["standing"]["outcome"] == "screened_out":
-                    self._settings.report.count("raters sent away")
+                    self._shared.report.count("raters sent away")
                     return
                 else:
-                    self._settings.stop.wait(WAIT_SECONDS)
+                    self._shared.stop.wait(WAIT_SECONDS)
         except RaterStopped:
             return
 
     def _agree(self) -> None:
         studies = self._kept(lambda: self._visitor.get("/api/studies"))["studies"]
-        found = [study for study in studies if study["name"] == self._settings.study]
+        found = [study for study in studies if study["name"] == self._study]
         if not found:
-            raise ValueError(f"the studio has no study {self._settings.study!r}: set crowd.study=...")
+            raise ValueError(f"the studio has no study {self._study!r}: set crowd.study=...")
         consent = found[0]["consent"]
         agreed = {"version": consent["version"], "ticked": consent["must"]}
-        self._kept(lambda: self._visitor.post(f"/api/studies/{self._settings.study}/consent", agreed))
+        self._kept(lambda: self._visitor.post(f"/api/studies/{self._study}/consent", agreed))
 
     def _mark(self, item: dict[str, Any]) -> None:
-        settings, name = self._settings, item["item"]
-        film = self._film(name) if settings.films else None
+        speed, name = self._shared.config.speed, item["item"]
+        film = self._film(name) if self._shared.config.films else None
         done = {mark["shown"] for mark in item["marks"]}  # of an item that was begun before
         watched = 0.0
         for seconds, frame, sign in self._marks_of(name):
             if frame in done:
                 continue
-            if settings.speed:
-                self._wait((seconds - watched) / settings.speed)
+            if speed:
+                self._wait((seconds - watched) / speed)
                 watched = seconds
             if film is not None:
                 self._chunk(name, film, frame)
             self._post_mark(name, frame, sign)
         answer = self._kept(lambda: self._visitor.post(f"/api/items/{name}/finish", {"confirmed": True}))
-        settings.report.count("recordings marked", int(answer["finished"]))
+        self._shared.report.count("recordings marked", int(answer["finished"]))
 
     def _marks_of(self, item: str) -> list[tuple[float, int, int]]:
         """(seconds, frame on screen, sign) of each mark, in order. Of a swapped request: none, for it was not made."""
         try:
-            truth = self._settings.truth.of_item(item)
+            truth = self._shared.truth.of_item(item)
         except KeyError:  # deleted since then
             return []
         episode = truth.episode
         if truth.swapped or not episode.meta.tasks:
             return []
-        rng = numpy_generator(self._settings.seed, "crowd", f"rater-{self._number}", episode.meta.seed)
-        person = ScriptedRater(self._settings.rater, rng, self._traits)
+        rng = numpy_generator(self._shared.run.seed, "crowd", f"rater-{self._number}", episode.meta.seed)
+        person = ScriptedRater(self._shared.run.config.mark.rater, rng, self._traits)
         world = self._world(episode)
         marks = watch(world, episode, f"crowd-{self._number}", person)
         rate = world.spec.frames_per_second
@@ -117,16 +101,16 @@ class CrowdRater:
         env = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
         key = repr(sorted(env.items()))
         if key not in self._worlds:
-            self._worlds[key] = registry.make(env.pop("name"), **env)
+            self._worlds[key] = registry.make(**env)
         return self._worlds[key]
 
     def _post_mark(self, item: str, frame: int, sign: int) -> None:
         mark = {"id": uuid.uuid4().hex, "frame": frame, "sign": sign, "by": "key"}
         began = time.monotonic()
         self._kept(lambda: self._visitor.post(f"/api/items/{item}/marks", mark))
-        self._settings.report.time("mark acknowledged", time.monotonic() - began)
-        self._settings.report.count("marks")
-        self._settings.report.acknowledged(str(mark["id"]))
+        self._shared.report.time("mark acknowledged", time.monotonic() - began)
+        self._shared.report.count("marks")
+        self._shared.report.acknowledged(str(mark["id"]))
 
     def _film(self, item: str) -> dict[str, Any]:
         plan = self._kept(lambda: self._visitor.get(f"/api/items/{item}/film"))
@@ -137,10 +121,10 @@ class CrowdRater:
         chunk = min(frame // film["full_every"] // film["chunk"], film["chunks"] - 1)
         began = time.monotonic()
         self._kept(lambda: self._visitor.fetch(f"/api/items/{item}/full/{chunk}"))
-        self._settings.report.time("film chunk", time.monotonic() - began)
+        self._shared.report.time("film chunk", time.monotonic() - began)
 
     def _wait(self, seconds: float) -> None:
-        if self._settings.stop.wait(max(0.0, seconds)):
+        if self._shared.stop.wait(max(0.0, seconds)):
             raise RaterStopped
 
     def _kept(self, ask: Callable[[], T]) -> T:
@@ -151,7 +135,7 @@ class CrowdRater:
             except LiveRefused as error:
                 if error.status != TOO_MANY and error.status < FAULT:
                     raise
-                self._settings.report.count("asked again")
+                self._shared.report.count("asked again")
             except (OSError, HTTPException) as error:
-                self._settings.report.error(error)
+                self._shared.report.error(error)
             self._wait(RETRY_SECONDS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,20 +38,10 @@ class CrowdTruth:
         self._lock = threading.Lock()
         self._tasks = JsonLines(root / "studio" / "crowd.jsonl", key="time")
 
-    @property
-    def root(self) -> Path:
-        """The run's folder."""
-        return self._root
-
-    def asked(self, episode: str, frame: int, task: Mapping[str, Any]) -> None:
-        """Notes that a synthetic setter asked for a task in the step that starts at `frame`."""
+    def note(self, episode: str, frame: int, what: str, value: Any) -> None:
+        """Notes the task that a synthetic setter ASKED for in the step that starts at `frame`, or how it ENDED it."""
         with self._lock:
-            self._tasks.append({"time": time.time(), "episode": episode, "frame": frame, ASKED: dict(task)})
-
-    def ended(self, episode: str, frame: int, how: str) -> None:
-        """Notes how the setter ended the last task that it had asked for."""
-        with self._lock:
-            self._tasks.append({"time": time.time(), "episode": episode, "frame": frame, ENDED: how})
+            self._tasks.append({"time": time.time(), "episode": episode, "frame": frame, what: value})
 
     def of_item(self, item: str) -> ItemTruth:
         """The truth about an item. Raises KeyError if the studio has no such item, or the store no such episode."""

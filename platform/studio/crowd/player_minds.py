@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,11 @@ from interplay.players.setter import DONE as SETTER_DONE
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import SETTER, SOLVER
-from interplay.studio.crowd.crowd_truth import CrowdTruth
+from interplay.studio.crowd.crowd_truth import ASKED, ENDED, CrowdTruth
 from interplay.studio.live.stand_in import guessed_task
 
-
-@dataclass
-class SharedRequests:
-    """By session that a synthetic setter of this crowd leads, the open request: its number, and its task as stored."""
-
-    open: dict[str, tuple[int, Mapping[str, Any] | None]] = field(default_factory=dict)
+# By session that a synthetic setter of this crowd leads, the open request: its number, and its task as stored.
+OpenRequests = dict[str, tuple[int, Mapping[str, Any] | None]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class SetterMind:
     """Asks for feasible tasks, watches whether they are done, and says so by verdicts."""
 
     def __init__(
-        self, config: SetterConfig, rng: np.random.Generator, truth: CrowdTruth, requests: SharedRequests, session: str
+        self, config: SetterConfig, rng: np.random.Generator, truth: CrowdTruth, requests: OpenRequests, session: str
     ) -> None:
         self._player = ScriptedSetter(config, rng)
         self._truth, self._requests, self._session = truth, requests, session
@@ -51,7 +47,7 @@ class SetterMind:
         task = self._player.task
         if task is not None and self._noted < self._player.tasks_asked and said.get(SETTER) == _typed(task.instruction):
             self._noted = self._player.tasks_asked
-            self._truth.asked(episode, frame, task.to_json())
+            self._truth.note(episode, frame, ASKED, dict(task.to_json()))
         if SOLVER in said:
             self._player.on_utterance(said[SOLVER])
 
@@ -69,16 +65,16 @@ class SetterMind:
         if was_open is not None and self._player.open_task is not was_open:
             verdict = DONE if self._player.ending == SETTER_DONE else FAILED
             if self._noted == self._player.tasks_asked:
-                self._truth.ended(episode, frame, str(self._player.ending))
+                self._truth.note(episode, frame, ENDED, str(self._player.ending))
         task = self._player.open_task
-        self._requests.open[self._session] = (self._player.tasks_asked, None if task is None else task.to_json())
+        self._requests[self._session] = (self._player.tasks_asked, None if task is None else task.to_json())
         return Turn(action.movement, action.utterance, verdict)
 
 
 class SolverMind:
     """Does the task of a synthetic setter that it heard; of others, the feasible task with the most similar words."""
 
-    def __init__(self, config: SolverConfig, rng: np.random.Generator, requests: SharedRequests, session: str) -> None:
+    def __init__(self, config: SolverConfig, rng: np.random.Generator, requests: OpenRequests, session: str) -> None:
         self._player = ScriptedSolver(config, rng, lambda: self._task)
         self._rng, self._requests, self._session = rng, requests, session
         self._task: Task | None = None
@@ -103,7 +99,7 @@ class SolverMind:
         return Turn(action.movement, action.utterance)
 
     def _understand(self, world: World) -> None:
-        shared = self._requests.open.get(self._session)
+        shared = self._requests.get(self._session)
         if shared is not None:
             number, fields = shared
             if fields is None:

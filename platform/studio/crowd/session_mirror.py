@@ -7,6 +7,7 @@ own and executes the steps of the journal of the session while they are written.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
-from interplay.studio.live.session_journal import from_text
+from interplay.studio.live.session_journal import whole_bytes
 
 
 class SessionMirror:
@@ -33,11 +34,10 @@ class SessionMirror:
         if not lines:
             raise ValueError(f"{journal} has not been begun")
         head = lines.pop(0)
-        env = dict(head["settings"]["env"])
         self.episode: str = head["id"]
         self.seed: int = head["settings"]["seed"]
-        self.world: World = registry.make(env.pop("name"), **env)
-        self.world.reset(Start(state=from_text(head["state"])), observers=())
+        self.world: World = registry.make(**head["settings"]["env"])
+        self.world.reset(Start(state=b64decode(head["state"])), observers=())
         self.steps = 0
         self.inputs: Mapping[str, Any] = {}  # by role, the state of the seat's input after the last step
         self._waiting = lines
@@ -71,6 +71,6 @@ class SessionMirror:
             if not self._read:
                 raise
             return []
-        whole = data[: data.rfind(b"\n") + 1]
+        whole = data[: whole_bytes(data)]
         self._read += len(whole)
         return [json.loads(line) for line in whole.splitlines()]

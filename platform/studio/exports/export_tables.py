@@ -57,12 +57,12 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
     Text that a spreadsheet would execute as a formula gets an apostrophe in front.
     """
+    if not rows:
+        return ""
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
-    if rows:
-        writer.writeheader()
-    for row in rows:
-        writer.writerow({key: _cell(value) for key, value in row.items()})
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
 
 
@@ -118,12 +118,10 @@ def _of_people(database: StudioDatabase, store: EpisodeStore) -> dict[str, Rows]
     for session in sessions:
         session["seats"] = json.loads(session["seats"])
     seated = [(person, session) for session in sessions for person in session["seats"].values()]
-    marked, finished, episodes = Counter[str](), Counter[str](), Counter(person for person, _ in seated)
+    marked, episodes = Counter(mark.rater for mark in store.marks()), Counter(person for person, _ in seated)
+    finished = Counter(given["person"] for given in assignments if given["state"] == "finished")
     seconds: Counter[str] = Counter()
-    for mark in store.marks():
-        marked[mark.rater] += 1
     for given in assignments:
-        finished[given["person"]] += given["state"] == "finished"
         seconds[given["person"]] += int((given["ended"] or given["created"]) - given["created"])
     for person, session in seated:
         seconds[person] += int((session["ended"] or session["started"]) - session["started"])

@@ -7,7 +7,8 @@ as it was played; otherwise the film shows the recorded rows alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -53,13 +54,13 @@ class FilmPlan:
         return {**asdict(self), "chunks": self.chunks}
 
 
+@dataclass(frozen=True)
 class EpisodeFrames:
     """The moments of an episode, as poses [frames + 1, P] or, in worlds without poses, as recorded pictures [rows]."""
 
-    def __init__(self, plan: FilmPlan, poses: NDArray[np.float32] | None, images: Sequence[Image]) -> None:
-        self.plan = plan
-        self.poses = poses
-        self.images = images
+    plan: FilmPlan
+    poses: NDArray[np.float32] | None
+    images: Sequence[Image]
 
 
 def execute(world: World, episode: Episode, height: int) -> EpisodeFrames:
@@ -119,42 +120,60 @@ def _poses_of_frames(world: World, episode: Episode) -> NDArray[np.float32] | No
     return poses if poses[0].tobytes() == recorded[0].tobytes() else None
 
 
-class FilmDrawer:
-    """Draws packs of one episode at a time."""
+def draw(world: World, episode: Episode, moments: EpisodeFrames, part: str | int, quality: int) -> list[bytes]:
+    """The JPEGs of a part: "strip" with one picture a row, or the number of a chunk of the full film.
 
-    def __init__(self, world: World, quality: int) -> None:
-        self._world = world
-        self._quality = quality
-        self._begun: tuple[str, Mapping[int, int]] | None = None
-
-    def strip(self, episode: Episode, moments: EpisodeFrames) -> list[bytes]:
-        """The JPEG of every row."""
-        plan = moments.plan
-        every = plan.strip_every if plan.exact else 1
-        return self._drawn(episode, moments, [row * every for row in range(plan.rows)], plan.strip_size)
-
-    def chunk(self, episode: Episode, moments: EpisodeFrames, number: int) -> list[bytes]:
-        """The JPEGs of a chunk of the full film."""
-        plan = moments.plan
-        if not 0 <= number < plan.chunks:
-            raise ValueError(f"the film has {plan.chunks} chunks, there is no chunk {number}")
-        first = number * plan.chunk
+    Raises:
+        ValueError: the film has no such chunk.
+    """
+    plan = moments.plan
+    if isinstance(part, str):
+        numbers, every, size = range(plan.rows), plan.strip_every, plan.strip_size
+    elif 0 <= part < plan.chunks:
+        first = part * plan.chunk
         numbers = range(first, min(first + plan.chunk, plan.full_pictures))
-        every = plan.full_every if plan.exact else 1
-        return self._drawn(episode, moments, [index * every for index in numbers], plan.full_size)
+        every, size = plan.full_every, plan.full_size
+    else:
+        raise ValueError(f"the film has {plan.chunks} chunks, there is no chunk {part}")
+    indices = [number * every if plan.exact else number for number in numbers]
+    if moments.poses is None:
+        return [_encoded(moments.images[index], quality) for index in indices]
+    world.reset(Start(state=episode.initial_state), observers=())
+    pictures = []
+    for index in indices:
+        world.show(moments.poses[index])
+        pictures.append(_encoded(world.film(*size), quality))
+    return pictures
 
-    def _drawn(
-        self, episode: Episode, moments: EpisodeFrames, indices: Sequence[int], size: tuple[int, int]
-    ) -> list[bytes]:
-        if moments.poses is None:
-            return [self._encoded(moments.images[index]) for index in indices]
-        self._world.reset(Start(state=episode.initial_state), observers=())
-        pictures = []
-        for index in indices:
-            self._world.show(moments.poses[index])
-            pictures.append(self._encoded(self._world.film(*size)))
-        return pictures
 
-    def _encoded(self, picture: Image) -> bytes:
-        pixels = np.ascontiguousarray(picture)
-        return bytes(simplejpeg.encode_jpeg(pixels, quality=self._quality, colorspace="RGB", colorsubsampling="444"))
+def _encoded(picture: Image, quality: int) -> bytes:
+    pixels = np.ascontiguousarray(picture)
+    return bytes(simplejpeg.encode_jpeg(pixels, quality=quality, colorspace="RGB", colorsubsampling="444"))
+
+
+def write_pack(pictures: Sequence[bytes]) -> bytes:
+    """The pack of these JPEGs: pictures of a film in one file.
+
+    Little-endian: the number of pictures as u32, the offsets of their starts and of the end of the last as u32 from the
+    start of the file, then the JPEGs. A browser reads a pack with two typed arrays.
+    """
+    lengths = np.array([len(picture) for picture in pictures], np.int64)
+    start = 4 * (len(pictures) + 2)
+    offsets = start + np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    header = np.concatenate([[len(pictures)], offsets]).astype("<u4")
+    return header.tobytes() + b"".join(pictures)
+
+
+def read_pack(pack: bytes) -> list[bytes]:
+    """The JPEGs of a pack.
+
+    Raises:
+        ValueError: the bytes are no pack.
+    """
+    count = int(np.frombuffer(pack[:4], "<u4")[0]) if len(pack) >= 4 else -1
+    if count < 0 or len(pack) < 4 * (count + 2):
+        raise ValueError(f"{len(pack)} bytes are no pack of pictures")
+    offsets = np.frombuffer(pack[4 : 4 * (count + 2)], "<u4").astype(int)
+    if offsets[-1] != len(pack) or (np.diff(offsets) < 0).any():
+        raise ValueError(f"the pack of {count} pictures is cut short")
+    return [pack[start:end] for start, end in itertools.pairwise(offsets)]

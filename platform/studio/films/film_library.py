@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import shutil
-import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.studio.web.framing import framed, receive
+from interplay.studio.web.framing import packed, receive_packed, start_process
 
 GIGABYTE = 10**9
 ATTEMPTS = 2  # a request that ended the process twice is not made a third time
@@ -45,12 +42,9 @@ class FilmLibrary:
         self._quality = quality
         self._limit = limit_gb * GIGABYTE
         self._process: subprocess.Popen[bytes] | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._waiting: dict[int, asyncio.Future[str]] = {}
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None  # from and to the process
+        self._asking = asyncio.Lock()  # the process answers one request after another
         self._drawing: dict[Path, asyncio.Task[None]] = {}
-        self._numbers = itertools.count()
-        self._starting = asyncio.Lock()
-        self._reading: asyncio.Task[None] | None = None
 
     async def plan(self, source: FilmSource) -> Mapping[str, Any]:
         """What the film consists of, as `FilmPlan.to_json` gives it."""
@@ -73,8 +67,8 @@ class FilmLibrary:
 
     def close(self) -> None:
         """Ends the film process."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._streams is not None:
+            self._streams[1].close()
         if self._process is not None:
             self._process.terminate()
 
@@ -109,40 +103,22 @@ class FilmLibrary:
 
     async def _ask(self, request: Mapping[str, Any]) -> str:
         """What is wrong, empty for nothing. Raises ConnectionError if the process ends before it answers."""
-        async with self._starting:
-            if self._process is None or self._process.poll() is not None or self._writer is None:
-                await self._start()
-        assert self._writer is not None
-        number = next(self._numbers)
-        self._waiting[number] = asyncio.get_running_loop().create_future()
-        self._writer.write(framed({"id": number, **request}))
-        await self._writer.drain()
-        return await self._waiting[number]
-
-    async def _start(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
+        async with self._asking:
+            if self._process is None or self._process.poll() is not None or self._streams is None:
+                self._process, ours = start_process(
                     "interplay.studio.films.film_process",
-                    str(self._height),
-                    str(self._quality),
-                ],
-                stdin=theirs.fileno(),
-                start_new_session=True,  # Ctrl-C is for the web process, which then ends this one
-            )
-        reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._reading = asyncio.create_task(self._read(reader))
-
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        while (answer := await receive(reader)) is not None:
-            self._waiting.pop(answer["id"]).set_result(answer.get("error", ""))
-        self._writer = None
-        for future in self._waiting.values():
-            future.set_exception(ConnectionError("the film process ended"))
-        self._waiting.clear()
+                    *(str(self._height), str(self._quality)),
+                    start_new_session=True,  # Ctrl-C is for the web process, which then ends this one
+                )
+                self._streams = await asyncio.open_connection(sock=ours)
+            reader, writer = self._streams
+            writer.write(packed(request))
+            await writer.drain()
+            answer = await receive_packed(reader)
+            if not isinstance(answer, dict):
+                self._streams = None
+                raise ConnectionError("the film process ended")
+            return str(answer.get("error", ""))
 
     def _drop_oldest(self, keep: Path) -> None:
         films = sorted(

@@ -2,87 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Response
 
 from interplay.studio.films.film_library import FilmFailed, FilmSource
 from interplay.studio.marks.marking_routes import own_item
-from interplay.studio.web.access import Adjudicator, Rater, studio_of
+from interplay.studio.web.access import Adjudicator, Rater, Studio, answering
+from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
 BINARY = "application/octet-stream"
 CACHED = {"Cache-Control": "private, max-age=86400"}  # the pictures of an episode never change
 
 
-def _of_item(item: str, request: Request, person: Rater) -> FilmSource:
-    studio = studio_of(request)
-    return _source(request, own_item(studio, item, person).episode)
+def _of_item(item: str, studio: Studio, person: Rater) -> FilmSource:
+    return _source(studio, own_item(studio, item, person).episode)
 
 
-def _of_episode(episode: str, request: Request, _: Adjudicator) -> FilmSource:
-    return _source(request, episode)
+def _of_episode(episode: str, studio: Studio, _: Adjudicator) -> FilmSource:
+    return _source(studio, episode)
 
 
-def _source(request: Request, episode: str) -> FilmSource:
+def _source(studio: StudioContext, episode: str) -> FilmSource:
     try:
-        return studio_of(request).film_source(episode)
+        return studio.film_source(episode)
     except KeyError as error:
         raise HTTPException(404, "there is no such recording") from error
 
 
-ItemFilm = Annotated[FilmSource, Depends(_of_item)]
-RecordedFilm = Annotated[FilmSource, Depends(_of_episode)]
+def _add_routes(path: str, find: Callable[..., FilmSource]) -> None:
+    """Adds the routes of a film. `find` is a dependency that returns its recording to those that may see it."""
+    found = Depends(find)
+
+    @router.get(f"{path}/film")
+    async def film(studio: Studio, source: FilmSource = found) -> dict[str, Any]:
+        """What the film consists of."""
+        with answering(FilmFailed, 503):
+            plan = await studio.films.plan(source)
+        return dict(plan)
+
+    @router.get(f"{path}/strip")
+    async def strip(studio: Studio, source: FilmSource = found) -> Response:
+        """A small picture of every row."""
+        return await _pack(studio, source, "strip")
+
+    @router.get(f"{path}/full/{{chunk}}")
+    async def full(chunk: int, studio: Studio, source: FilmSource = found) -> Response:
+        """A chunk of the full film."""
+        with answering(FilmFailed, 503):
+            plan = await studio.films.plan(source)
+        if not 0 <= chunk < plan["chunks"]:
+            raise HTTPException(404, "there is no such chunk")
+        return await _pack(studio, source, chunk)
 
 
-@router.get("/items/{item}/film")
-async def film_of_item(source: ItemFilm, request: Request) -> dict[str, Any]:
-    """What the film of an item consists of."""
-    return await _plan(request, source)
+async def _pack(studio: StudioContext, source: FilmSource, part: str | int) -> Response:
+    with answering(FilmFailed, 503):
+        pack = await studio.films.pack(source, part)
+    return Response(pack, media_type=BINARY, headers=CACHED)
 
 
-@router.get("/items/{item}/strip")
-async def strip_of_item(source: ItemFilm, request: Request) -> Response:
-    """A small picture of every row."""
-    return await _pack(request, source, "strip")
-
-
-@router.get("/items/{item}/full/{chunk}")
-async def chunk_of_item(source: ItemFilm, chunk: int, request: Request) -> Response:
-    """A chunk of the full film."""
-    return await _pack(request, source, chunk)
-
-
-@router.get("/recordings/{episode}/film")
-async def film_of_recording(source: RecordedFilm, request: Request) -> dict[str, Any]:
-    """The same for an adjudicator."""
-    return await _plan(request, source)
-
-
-@router.get("/recordings/{episode}/strip")
-async def strip_of_recording(source: RecordedFilm, request: Request) -> Response:
-    """The same for an adjudicator."""
-    return await _pack(request, source, "strip")
-
-
-@router.get("/recordings/{episode}/full/{chunk}")
-async def chunk_of_recording(source: RecordedFilm, chunk: int, request: Request) -> Response:
-    """The same for an adjudicator."""
-    return await _pack(request, source, chunk)
-
-
-async def _plan(request: Request, source: FilmSource) -> dict[str, Any]:
-    try:
-        return dict(await studio_of(request).films.plan(source))
-    except FilmFailed as error:
-        raise HTTPException(503, str(error)) from error
-
-
-async def _pack(request: Request, source: FilmSource, part: str | int) -> Response:
-    films = studio_of(request).films
-    if isinstance(part, int) and not 0 <= part < (await _plan(request, source))["chunks"]:
-        raise HTTPException(404, "there is no such chunk")
-    try:
-        return Response(await films.pack(source, part), media_type=BINARY, headers=CACHED)
-    except FilmFailed as error:
-        raise HTTPException(503, str(error)) from error
+_add_routes("/items/{item}", _of_item)
+_add_routes("/recordings/{episode}", _of_episode)

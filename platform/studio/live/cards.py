@@ -21,25 +21,17 @@ class Card:
     modifier: str | None = None
 
 
-class Cards:
-    """The cards of a session. The k-th is the same whenever it is drawn."""
-
-    def __init__(self, tasks: TaskSource, config: LiveConfig, seed: int) -> None:
-        self._prompts = tasks.prompts if config.prompts == "cues" and not config.card else {}
-        self._usual = config.card or FREE
-        self._cues = [cue for cue in tasks.cues if cue in self._prompts]
-        self._modifiers = [modifier for modifier in tasks.modifiers if modifier in self._prompts]
-        self._chance = config.modifier_chance
-        self._seed = seed
-
-    def draw(self, number: int) -> Card:
-        """The card with this number, from 0; a free one where the world has no cues."""
-        if not self._cues:
-            return Card(self._usual)
-        rng = np.random.default_rng([self._seed, number])
-        cue = self._cues[int(rng.integers(len(self._cues)))]
-        modifier = None
-        if self._modifiers and rng.random() < self._chance:
-            modifier = self._modifiers[int(rng.integers(len(self._modifiers)))]
-        text = " ".join(self._prompts[name] for name in (cue, modifier) if name is not None)
-        return Card(text, cue, modifier)
+def draw_card(tasks: TaskSource, config: LiveConfig, seed: int, number: int) -> Card:
+    """The card with this number, from 0, the same whenever it is drawn; a free one where the world has no cues."""
+    prompts = tasks.prompts if config.prompts == "cues" and not config.card else {}
+    cues = [cue for cue in tasks.cues if cue in prompts]
+    if not cues:
+        return Card(config.card or FREE)
+    rng = np.random.default_rng([seed, number])
+    cue = cues[int(rng.integers(len(cues)))]
+    modifiers = [modifier for modifier in tasks.modifiers if modifier in prompts]
+    modifier = None
+    if modifiers and rng.random() < config.modifier_chance:
+        modifier = modifiers[int(rng.integers(len(modifiers)))]
+    text = " ".join(prompts[name] for name in (cue, modifier) if name is not None)
+    return Card(text, cue, modifier)

@@ -40,6 +40,7 @@ class HostedSession:
         self.settings = settings
         self.phase = "lobby"
         self.since = time.monotonic()  # of the phase
+        self._why = ""  # it is in this phase
         self.viewers: dict[str, list[Viewer]] = {seat: [] for seat in SEATS}
         self.started: dict[str, Any] | None = None
         self.ended: dict[str, Any] | None = None
@@ -254,8 +255,6 @@ class HostedSession:
     def _enter(self, phase: str, why: str) -> None:
         self.phase, self.since, self._why = phase, time.monotonic(), why
         self._tell(self._state())
-
-    _why = ""
 
     def _state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"kind": "state", "state": self.phase, "why": self._why}

@@ -15,7 +15,7 @@ from typing import Any
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.evaluation.live_judgements import EVALUATION
 from interplay.stages.live_config import COPILOT, PERSON, SCRIPTED, SOLVER, LiveConfig
-from interplay.studio.agents.agents_host import AgentRefused, AgentsHost, CheckedAgent
+from interplay.studio.agents.agents_host import AgentRefused, AgentsHost
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.lobby import Lobby
 from interplay.studio.live.session_journal import SUFFIX, is_begun, read_journal
@@ -38,8 +38,8 @@ class LiveHouse:
         self.config = studio.served.config.live
         self.sessions: dict[str, HostedSession] = {}
         self._journals = studio.served.folder / "journals"
-        self._agents = AgentsHost(studio.served.root, studio.served.env)
-        self._checks: dict[tuple[str, str], asyncio.Task[CheckedAgent]] = {}  # of the next sessions, by agent and seat
+        self.agents = AgentsHost(studio.served.root, studio.served.env)
+        self._checks: dict[tuple[str, str], asyncio.Task[str]] = {}  # of the next sessions, by agent and seat
         self._found: dict[tuple[str, str], str] = {}  # their checkpoints
         self._lobbies: dict[str, Lobby] = {}  # by the definition of the study
 
@@ -87,19 +87,14 @@ class LiveHouse:
             check.cancel()
         for session in self.sessions.values():
             await session.close()
-        self._agents.close()
-
-    @property
-    def agents_pid(self) -> int | None:
-        """The process of the agents, if it runs."""
-        return self._agents.pid
+        self.agents.close()
 
     async def prepare(self, study: Study) -> dict[str, Any] | None:
         """Has the agents of the next session loaded; what the lobby says as long as they are not there."""
         for seat, agent in self._agents_of(study):
             check = self._checks.get((agent, seat))
             if check is None:
-                check = self._checks[agent, seat] = asyncio.create_task(self._agents.check(agent, seat))
+                check = self._checks[agent, seat] = asyncio.create_task(self.agents.check(agent, seat))
             await asyncio.wait([check], timeout=CHECK_PATIENCE)
             if not check.done():
                 return {"state": "preparing"}
@@ -109,7 +104,7 @@ class LiveHouse:
                     raise error
                 logger.warning("study %s: %s", study.name, error)
                 return {"state": "no_agent", "text": str(error)}
-            self._found[agent, seat] = (await check).path
+            self._found[agent, seat] = await check
         return None
 
     def session_of(self, person: str, *, practice: bool = False) -> tuple[HostedSession, str] | None:
@@ -156,17 +151,15 @@ class LiveHouse:
         """Opens a session of a study with these people, by seat."""
         live, drawn = study.live_config(self.config), None
         if study.live.agents:
-            drawn = self.studio.plays.next_agent(study, self.studio.served.seed)
+            drawn = self.studio.progression.next_agent(study, self.studio.served.seed)
             live = replace(live, solver=drawn)
         checked = {seat: self._found[agent, seat] for seat, agent in live.agents.items()}
         for seat, agent in self._agents_of(study):  # the next session asks for the newest checkpoints again
             self._checks.pop((agent, seat), None)
         split = EVALUATION if study.live.agents else "train"
         settings = self._settings(live, with_stand_ins(live.seats, people) | checked, people, split=split)
-        self.studio.database.write(
-            "INSERT INTO sessions (id, study, version, started, seats, agent) VALUES (?, ?, ?, ?, ?, ?)",
-            *(settings.session, study.name, study.version, time.time(), json.dumps(dict(people)), drawn),
-        )
+        row = {"id": settings.session, "study": study.name, "version": study.version, "started": time.time()}
+        self.studio.database.insert("sessions", **row, seats=json.dumps(dict(people)), agent=drawn)
         self.studio.audit.note("session", ",".join(people.values()), session=settings.session, study=study.name)
         self._host(settings, resume=False)
 
@@ -189,7 +182,7 @@ class LiveHouse:
         )
 
     def _host(self, settings: SessionSettings, *, resume: bool) -> HostedSession:
-        session = HostedSession(settings, self._over, self._agents.connect)
+        session = HostedSession(settings, self._over, self.agents.connect)
         self.sessions[settings.session] = session
         session.start(resume=resume)
         return session

@@ -7,7 +7,7 @@ import json
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, WebSocket
+from fastapi import APIRouter, Depends, HTTPException, WebSocket
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
@@ -21,8 +21,10 @@ from interplay.studio.live.shared_control import REASONS
 from interplay.studio.live.viewer import REFUSED, Viewer
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
-from interplay.studio.web.access import Researcher, person_of, studio_of, with_role
+from interplay.studio.studies.study_routes import agree
+from interplay.studio.web.access import Researcher, Studio, person_of, with_role
 from interplay.studio.web.rate_limit import RateLimit
+from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter()
 SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
@@ -49,18 +51,21 @@ class PlayConsent(Strict):
     study: str = FIRST_PLAY.name
 
 
-def house_of(connection: HTTPConnection) -> LiveHouse:
+async def house_of(connection: HTTPConnection) -> LiveHouse:
     """The live sessions of the studio that the route belongs to."""
     house: LiveHouse = connection.app.state.live
     return house
 
 
+StudioHouse = Annotated[LiveHouse, Depends(house_of)]
+
+
 @router.get("/api/live")
-async def about(request: Request, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
+async def about(studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
     """What a person needs to know before it plays in a study, and how far it is in it."""
-    found, studio = _study(request, person, study), studio_of(request)
-    config = _live_config(request, found)
-    standing = studio.standing(person, found)
+    found = _study(studio, person, study)
+    config = _live_config(studio, found)
+    standing = studio.progression.standing(person, found)
     return {
         "study": found.name,
         "title": found.title,
@@ -77,28 +82,25 @@ async def about(request: Request, person: SomePlayer, study: str = FIRST_PLAY.na
 
 
 @router.post("/api/live/consent")
-async def consent(agreement: PlayConsent, request: Request, person: SomePlayer) -> dict[str, Any]:
+async def consent(agreement: PlayConsent, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Keeps a person's agreement with the text as it was shown."""
-    found, studio = _study(request, person, agreement.study), studio_of(request)
-    if agreement.version != found.consent.version:
-        raise HTTPException(409, "the text has changed; read the new one")
-    studio.consents.keep(person.id, found.name, found.consent.version, found.consent.text, found.consent.must)
-    studio.audit.note("consent", person.id, study=found.name, version=found.consent.version)
+    found = _study(studio, person, agreement.study)
+    agree(studio, person, found, agreement.version, found.consent.must)
     return {}
 
 
 @router.post("/api/live/join")
-async def join(visit: Visit, request: Request, person: SomePlayer) -> dict[str, Any]:
+async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Waits for a partner; the page asks each second. Names the session once there is one."""
-    house, study = house_of(request), _study(request, person, visit.study)
+    study = _study(studio, person, visit.study)
     if (seated := _seated(house, person)) is not None:
         return seated
-    standing = studio_of(request).standing(person, study)
+    standing = studio.progression.standing(person, study)
     if standing.stage == "consent":
         raise HTTPException(409, "read and accept what is recorded first")
     if standing.stage == "over":
         raise HTTPException(409, f"you are paused: {person.paused}" if person.paused else "this study is over for you")
-    _live_config(request, study)
+    _live_config(studio, study)
     if house.is_full():
         return {"state": "full"}
     if (problem := await house.prepare(study)) is not None:
@@ -112,39 +114,38 @@ async def join(visit: Visit, request: Request, person: SomePlayer) -> dict[str, 
 
 
 @router.post("/api/live/practice")
-async def practice(wanted: Practice, request: Request, person: SomePlayer) -> dict[str, Any]:
+async def practice(wanted: Practice, house: StudioHouse, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Opens a room of the person's own while it waits; nothing in it is recorded."""
-    house, study = house_of(request), _study(request, person, wanted.study)
-    if not _live_config(request, study).practice or studio_of(request).standing(person, study).stage != "play":
+    study = _study(studio, person, wanted.study)
+    if not _live_config(studio, study).practice or studio.progression.standing(person, study).stage != "play":
         raise HTTPException(409, "there is no practice room for you now")
     session = house.practice(study, person.id)
     return {"session": session.settings.session, "seat": SOLVER}
 
 
 @router.post("/api/live/quit")
-async def leave_lobby(request: Request, person: SomePlayer) -> dict[str, Any]:
+async def leave_lobby(house: StudioHouse, person: SomePlayer) -> dict[str, Any]:
     """Stops waiting."""
-    house_of(request).leave(person.id)
+    house.leave(person.id)
     return {}
 
 
 @router.get("/api/live/sessions")
-async def sessions(request: Request, _: Researcher) -> dict[str, Any]:
+async def sessions(house: StudioHouse, _: Researcher) -> dict[str, Any]:
     """The sessions of this start: phase and people."""
     return {
         "sessions": [
             {"session": name, "phase": each.phase, "people": each.people, "process": each.pid}
-            for name, each in house_of(request).sessions.items()
+            for name, each in house.sessions.items()
         ],
-        "agents": house_of(request).agents_pid,
+        "agents": house.agents.pid,
     }
 
 
 @router.websocket("/live/{session}/{seat}")
-async def seat_socket(websocket: WebSocket, session: str, seat: str) -> None:
+async def seat_socket(websocket: WebSocket, session: str, seat: str, house: StudioHouse) -> None:
     """A seat: inputs and words up, pictures and news down. Anything unknown closes it with a reason."""
     await websocket.accept()
-    house = house_of(websocket)
     hosted, problem = _allowed(websocket, house, session, seat)
     if hosted is None:
         await websocket.close(REFUSED, problem)
@@ -223,27 +224,24 @@ class SeatReader:
         )
 
     def _speak(self, message: dict[str, Any]) -> None:
-        kind, seat = message.pop("kind", None), self._viewer.seat
+        kind, seat, plays = message.pop("kind", None), self._viewer.seat, self._plays
         match kind, message:
-            case "say", {"text": str(text)} if self._plays and len(message) == 1:
+            case "say", {"text": str(text)} if plays and len(message) == 1:
                 self._say(text)
-            case "verdict", {"verdict": "done" | "failed" as verdict} if self._judges(message):
+            case "verdict", {"verdict": "done" | "failed" as verdict} if seat == SETTER and plays and len(message) == 1:
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
-            case "take" | "give", {} if seat == COPILOT and self._plays and not message:
+            case "take" | "give", {} if seat == COPILOT and plays and not message:
                 self._hosted.send(kind=kind)
-            case "reason", {"reason": str(why)} if seat == COPILOT and self._plays and len(message) == 1:
+            case "reason", {"reason": str(why)} if seat == COPILOT and plays and len(message) == 1:
                 if why not in REASONS:
                     raise BadMessage(f"a reason is one of {', '.join(REASONS)}")
                 self._hosted.send(kind=kind, reason=why)
-            case "leave", {} if self._plays and not message:
+            case "leave", {} if plays and not message:
                 self._hosted.leave(seat)
-            case "release", {} if self._plays and not message:
+            case "release", {} if plays and not message:
                 self._hosted.send(kind="release", seat=seat)
             case _:
                 raise BadMessage("a message that this seat does not have")
-
-    def _judges(self, message: dict[str, Any]) -> bool:
-        return self._viewer.seat == SETTER and self._plays and len(message) == 1
 
     def _say(self, text: str) -> None:
         if self._hosted.symbols(self._viewer.seat):
@@ -258,23 +256,20 @@ class SeatReader:
         self._hosted.send(kind="say", seat=self._viewer.seat, text=text)
 
 
-def _study(request: Request, person: Person, name: str) -> Study:
+def _study(studio: StudioContext, person: Person, name: str) -> Study:
     """A live study in which the person may take part."""
-    study = studio_of(request).studies.find(name)
+    study = studio.studies.find(name)
     if study is None or not study.is_live or study.role not in person.roles:
         raise HTTPException(404, "there is no such study for you")
     return study
 
 
-def _live_config(request: Request, study: Study) -> LiveConfig:
+def _live_config(studio: StudioContext, study: Study) -> LiveConfig:
     """The settings of a study's sessions; 409 if they do not fit each other or the world."""
     try:
-        live = study.live_config(house_of(request).config)
+        return studio.served.live_config(study)
     except ValueError as error:
         raise HTTPException(409, f"this study can't be played: {error}") from error
-    if problem := studio_of(request).served.without_players(live):
-        raise HTTPException(409, f"this study can't be played: {problem}")
-    return live
 
 
 def _seated(house: LiveHouse, person: Person) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ The same object plays on (`tick`) and executes a journal again (`resume`), so bo
 from __future__ import annotations
 
 import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.players.player import Player
 from interplay.stages.live_config import COPILOT, PERSON, SETTER
-from interplay.studio.live.cards import Cards
+from interplay.studio.live.cards import draw_card
 from interplay.studio.live.seat_input import SeatInput
 from interplay.studio.live.session_dialogue import SessionDialogue
-from interplay.studio.live.session_journal import SessionJournal, from_text, to_text
+from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.session_players import SessionPlayers
 from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
@@ -57,7 +58,6 @@ class LiveSession:
         self.left: list[str] = []  # seats whose person has left and in which another player plays on
         self._leaving: list[str] = []  # those of the next step
         self._steers: dict[str, str] = {}  # players that begin to steer a role with this step
-        self._cards: Cards | None = None
         self._recorder = EpisodeRecorder(
             world,
             players=settings.players(),
@@ -90,7 +90,7 @@ class LiveSession:
         self._start(views)
         if self.settings.recorded:
             self._journal = SessionJournal(Path(self.settings.journal))
-            state = to_text(self._recorder.initial_state)
+            state = b64encode(self._recorder.initial_state).decode()
             head = {"settings": self.settings.to_json(), "state": state, "id": self.episode, "created": self.created}
             self._journal.write(head, durable=True)
         self._draw_card()
@@ -103,7 +103,7 @@ class LiveSession:
         """
         journal = SessionJournal(Path(self.settings.journal))
         head, *lines = journal.lines()
-        views = self.world.reset(Start(state=from_text(head["state"])), observers=self._see)
+        views = self.world.reset(Start(state=b64decode(head["state"])), observers=self._see)
         self._start(views, head["id"], head["created"])
         for line in lines:
             if "end" in line:
@@ -230,8 +230,8 @@ class LiveSession:
 
     def _draw_card(self) -> None:
         if SETTER in self.inputs:
-            self._cards = self._cards or Cards(self.world.tasks(), self.settings.live, self.settings.seed)
-            card = self._cards.draw(len(self._recorder.prompts))
+            number = len(self._recorder.prompts)
+            card = draw_card(self.world.tasks(), self.settings.live, self.settings.seed, number)
             self._note("prompt", card.text, card.cue, card.modifier)
 
     def _note(self, what: str, *values: Any) -> None:

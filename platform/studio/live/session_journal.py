@@ -8,7 +8,6 @@ forced to disk each second. One process at a time writes a journal.
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -101,13 +100,3 @@ def _rows(data: bytes, path: Path) -> list[dict[str, Any]]:
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError(f"{path} is no journal of a session; move it away, and its episode is lost")
     return rows
-
-
-def to_text(data: bytes) -> str:
-    """Bytes as JSON carries them."""
-    return base64.b64encode(data).decode()
-
-
-def from_text(text: str) -> bytes:
-    """The bytes of `to_text`."""
-    return base64.b64decode(text)

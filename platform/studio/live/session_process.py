@@ -31,9 +31,10 @@ from interplay.stages.live_config import SCRIPTED, SETTER, SOLVER
 from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone
 from interplay.studio.live.frame_clock import FrameClock, PictureLadder
 from interplay.studio.live.live_session import LiveSession
-from interplay.studio.live.picture_wire import PICTURE_KIND, SHOWN, Connection
+from interplay.studio.live.picture_wire import PICTURE_KIND, SHOWN
 from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.stand_in import ListeningSolver, scripted_setter
+from interplay.studio.web.framing import Connection
 
 IDLE_SECONDS = 1.0
 
@@ -285,8 +286,7 @@ def place_once(files: EpisodeFiles, episode: Any, root: Path) -> Path:
 
 def make_world(settings: SessionSettings) -> World:
     """The world of a session."""
-    env = dict(settings.env)
-    world = registry.make(env.pop("name"), **env)
+    world = registry.make(**settings.env)
     if not world.runs_frames:
         raise NotImplementedError(f"{world.spec.name} runs whole steps only: define `frame` to play it live")
     return world

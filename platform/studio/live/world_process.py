@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from interplay.studio.live.picture_wire import packed, receive_packed
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.web.framing import packed, receive_packed
 
 logger = logging.getLogger(__name__)
 
@@ -85,8 +85,8 @@ class WorldProcess:
 
     async def close(self) -> None:
         """Kills the process and waits for its end."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        self.kill()
+        if self._process is not None:
             await asyncio.wait_for(self._process.wait(), timeout=EXIT_SECONDS)
         if self._writer is not None:
             self._writer.close()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
-from interplay.episodes.episode import Mark
+from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.marking_routes import UUID
 from interplay.studio.studies.study import Strict
-from interplay.studio.web.access import Adjudicator, Researcher, studio_of
+from interplay.studio.web.access import Adjudicator, Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/quality")
@@ -34,11 +34,9 @@ class Verdict(Strict):
 
 
 @router.get("/raters")
-def raters(request: Request, _: Researcher) -> dict[str, Any]:
+def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Agreement of every pair of raters, and each rater's checks."""
-    studio = studio_of(request)
-    marks = _marks(studio)
-    metas = {episode: studio.meta(episode) for episode in marks}
+    marks, metas = _marked(studio)
     checks = studio.database.rows(
         "SELECT person, kind, count(*) AS n, sum(passed) AS passed FROM checks WHERE kind IN ('gold', 'swapped') "
         "GROUP BY person, kind"
@@ -50,24 +48,19 @@ def raters(request: Request, _: Researcher) -> dict[str, Any]:
 
 
 @router.get("/disputed")
-def disputed(request: Request, _: Adjudicator) -> dict[str, Any]:
+def disputed(studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The episodes that several raters marked, the least agreed first."""
-    studio = studio_of(request)
-    marks = _marks(studio)
-    metas = {episode: studio.meta(episode) for episode in marks}
+    marks, metas = _marked(studio)
     found = rater_quality.disputed(marks, metas, studio.served.rate)
     golds = studio.choice.golds()
     return {"episodes": [{"episode": name, "f1": round(share, 3), "agreed": name in golds} for name, share in found]}
 
 
 @router.get("/episodes/{episode}")
-def lanes(episode: str, request: Request, _: Adjudicator) -> dict[str, Any]:
+def lanes(episode: str, studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The marks of every rater of an episode, and its dialogue."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such recording"):
         meta = studio.meta(episode)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such recording") from error
     by_rater: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for mark in studio.store.marks([episode]):
         by_rater[mark.rater].append({"id": mark.id, "frame": mark.frame, "sign": mark.sign})
@@ -81,13 +74,10 @@ def lanes(episode: str, request: Request, _: Adjudicator) -> dict[str, Any]:
 
 
 @router.post("/episodes/{episode}/agreed")
-def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator) -> dict[str, Any]:
+def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -> dict[str, Any]:
     """Keeps the adjudicated marks as those of `agreed:p-...`; the raters' own stay. The episode becomes a gold."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such recording"):
         meta = studio.meta(episode)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such recording") from error
     if any(mark.frame >= meta.frames for mark in verdict.marks):
         raise HTTPException(422, f"marks lie at frames 0 to {meta.frames - 1}")
     rater = f"{AGREED}{person.id}"
@@ -103,11 +93,11 @@ def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator)
     return {"marks": len(verdict.marks)}
 
 
-def _marks(studio: StudioContext) -> dict[str, list[Mark]]:
-    """All marks by episode."""
+def _marked(studio: StudioContext) -> tuple[dict[str, list[Mark]], dict[str, EpisodeMeta]]:
+    """All marks by episode, and the metadata of these episodes."""
     found: dict[str, list[Mark]] = defaultdict(list)
     known = set(studio.store.ids())
     for mark in studio.store.marks():
         if mark.episode in known:
             found[mark.episode].append(mark)
-    return dict(found)
+    return found, {episode: studio.meta(episode) for episode in found}

@@ -55,12 +55,8 @@ class Assignments:
     def give(self, person: str, study: str, version: int, choice: Choice) -> Assignment:
         """Gives a person an item."""
         name, now = secrets.token_hex(8), time.time()
-        self._database.write(
-            "INSERT INTO assignments (id, study, version, person, episode, kind, request, rule, score, probability, "
-            "created, expires, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')",
-            *(name, study, version, person, choice.episode, choice.kind, choice.request, choice.rule, choice.score),
-            *(choice.probability, now, now + LEASE_SECONDS),
-        )
+        to = {"id": name, "study": study, "version": version, "person": person, "state": "open"}
+        self._database.insert("assignments", **to, **vars(choice), created=now, expires=now + LEASE_SECONDS)
         return Assignment(name, study, version, person, choice.episode, choice.kind, choice.request, "open", now, None)
 
     def find(self, name: str, person: str) -> Assignment | None:

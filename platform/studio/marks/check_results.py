@@ -7,19 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.episode import Mark
 from interplay.evaluation.agreement import WITHIN_SECONDS
 from interplay.evaluation.mark_matching import MarkTrack, f1, matched
 from interplay.studio.marks.assignment import Assignment
-from interplay.studio.marks.mark_keeper import PlacedMark, stored_frame
 from interplay.studio.people.studio_database import StudioDatabase
 
 PASSED_F1 = 0.5  # of a single gold
-
-
-def track_of(meta: EpisodeMeta, marks: Sequence[PlacedMark], rate: float) -> MarkTrack:
-    """The marks of a rater in seconds."""
-    return MarkTrack.of([(stored_frame(meta, mark) / rate, mark.sign) for mark in marks])
 
 
 def stored_track(marks: Sequence[Mark], rate: float) -> MarkTrack:
@@ -52,10 +46,9 @@ class CheckResults:
 
     def keep(self, given: Assignment, *, passed: bool, result: dict[str, Any]) -> None:
         """Keeps the result of an assignment."""
-        self._database.write(
-            "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(given.id, given.person, given.study, given.kind, passed, json.dumps(result), time.time()),
-        )
+        of = {"assignment": given.id, "person": given.person, "study": given.study, "kind": given.kind}
+        found = {"passed": passed, "result": json.dumps(result), "at": time.time()}
+        self._database.insert("checks", "REPLACE", **of, **found)
 
     def of_person(self, person: str, study: str, *kinds: str) -> list[dict[str, Any]]:
         """The results of these kinds, oldest first, with `passed` and `kind`."""

@@ -12,6 +12,7 @@ import numpy as np
 from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.live_config import SETTER
 from interplay.stages.score_files import MEMORIES, changing_scores
 from interplay.studio.marks.assignment import Assignments, Choice
 from interplay.studio.marks.novelty import forget, novelty
@@ -19,7 +20,6 @@ from interplay.studio.studies.study import Study
 
 AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
 SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be exchanged
-SETTER = "setter"
 NOVEL = "novel"
 SCORED = ("uncertain", "disagree", NOVEL)  # orders by what `interplay score` has written
 
@@ -95,6 +95,8 @@ class MarkChoice:
         most = max(taken[entry.id] for entry in wanted)
         begun = [entry for entry in wanted if taken[entry.id] == most]
         scores = self.scores(study.order) if study.order in SCORED else {}
+        if study.order == "newest":
+            scores = {entry.id: entry.created for entry in begun}
         scored = [entry for entry in begun if entry.id in scores]
         by_chance = study.order == "random" or (study.order in SCORED and not scored)
         if by_chance or self._rng.random() < study.random_share:
@@ -104,9 +106,6 @@ class MarkChoice:
         if scored:
             entry = max(scored, key=lambda each: scores[each.id])
             return Choice(entry.id, "mark", study.order, 1 - study.random_share, scores[entry.id])
-        if study.order == "newest":
-            entry = max(begun, key=lambda each: each.created)
-            return Choice(entry.id, "mark", "newest", 1 - study.random_share, entry.created)
         return self._stratified(study, begun)
 
     def _stratified(self, study: Study, entries: Sequence[CatalogEntry]) -> Choice:
@@ -129,16 +128,13 @@ class MarkChoice:
     def _swapped(self, study: Study, wanted: Sequence[CatalogEntry]) -> Choice | None:
         """An episode with one request, shown with that of another episode."""
         order = self._rng.permutation(len(wanted))[:SWAP_CANDIDATES]
-        asked = {wanted[index].id: requests(self._store, wanted[index].id) for index in order}
+        asked = {
+            episode: [said.text for said in self._store.meta(episode).utterances if said.role == SETTER]
+            for episode in (wanted[index].id for index in order)
+        }
         for episode, texts in asked.items():
-            others = sorted({text for other, found in asked.items() if other != episode for _, text in found})
-            if len(texts) == 1 and (others := [text for text in others if text != texts[0][1]]):
+            others = sorted({text for other, found in asked.items() if other != episode for text in found})
+            if len(texts) == 1 and (others := [text for text in others if text != texts[0]]):
                 request = others[int(self._rng.integers(len(others)))]
                 return Choice(episode, "swapped", "swapped", study.checks.swapped_share / len(wanted), request=request)
         return None
-
-
-def requests(store: EpisodeStore, episode: str) -> list[tuple[int, str]]:
-    """(number of the utterance, text) of what the setter said."""
-    spoken = store.meta(episode).utterances
-    return [(number, each.text) for number, each in enumerate(spoken) if each.role == SETTER]

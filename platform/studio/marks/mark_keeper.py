@@ -52,11 +52,9 @@ class MarkKeeper:
             kept = {kept.id for kept in self._store.marks([given.episode], given.person)}
             if mark.id not in kept:  # the store leaves an existing mark of the same id unchanged
                 raise RefusedMark("the id of this mark belongs to another one")
-        self._database.write(
-            "INSERT OR IGNORE INTO shown (assignment, mark, frame, sign, utterance, details, at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(given.id, mark.id, mark.shown, mark.sign, mark.utterance, json.dumps(dict(details)), time.time()),
-        )
+        placed = {"mark": mark.id, "frame": mark.shown, "sign": mark.sign, "utterance": mark.utterance}
+        how = {"details": json.dumps(dict(details)), "at": time.time()}
+        self._database.insert("shown", "IGNORE", assignment=given.id, **placed, **how)
 
     def undo(self, given: Assignment, mark: str) -> None:
         """Hides a mark of this assignment. Raises KeyError if it has no such mark."""

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.episodes.episode import EpisodeMeta
+from interplay.evaluation.mark_matching import MarkTrack
+from interplay.stages.live_config import SETTER, SOLVER
 from interplay.studio.marks.assignment import KEPT_IN_STORE, Assignment
-from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track, track_of
+from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track
 from interplay.studio.marks.mark_choice import AGREED
-from interplay.studio.marks.mark_item import item_of, unsigned
-from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark
+from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark, stored_frame
 from interplay.studio.marks.standing import StudyStanding
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict, Study
-from interplay.studio.web.access import Rater, studio_of
+from interplay.studio.web.access import Rater, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
-SOLVER = "solver"
 UUID = r"^[0-9a-f]{32}$"
 
 
@@ -56,19 +58,12 @@ class Unusable(Strict):
     reason: str = Field(min_length=1, max_length=300)
 
 
-def study_named(studio: StudioContext, name: str) -> Study:
-    """The newest version of a study; 404 for an unknown name."""
-    study = studio.studies.find(name)
-    if study is None or study.kind != "mark":
-        raise HTTPException(404, "there is no such study")
-    return study
-
-
 @router.post("/mark/{study}/next")
-def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
+def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
     """What the person has not ended yet, or its next item, or how the study ended for it."""
-    studio = studio_of(request)
-    wanted = study_named(studio, study)
+    wanted = studio.studies.find(study)
+    if wanted is None or wanted.kind != "mark":
+        raise HTTPException(404, "there is no such study")
     standing = studio.progression.standing(person, wanted)
     if standing.stage in ("consent", "over"):
         return {"item": None, "standing": standing.to_json(wanted)}
@@ -82,7 +77,7 @@ def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
             given = studio.assignments.give(person.id, study, wanted.version, choice)
     had = studio.assignments.of_person(person.id, study)
     return {
-        "item": item_of(given, _meta(studio, given), studio.keeper.marks(given)),
+        "item": _item(given, _meta(studio, given), studio.keeper.marks(given)),
         "standing": standing.to_json(wanted),
         "warning": _share_passed(studio, person.id, wanted) < wanted.checks.warn_below,
         "finished": sum(each.state == "finished" for each in had if each.kind not in ("practice", "qualify")),
@@ -91,39 +86,33 @@ def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
 
 
 @router.post("/items/{item}/marks")
-def add_mark(item: str, mark: GivenMark, request: Request, person: Rater) -> dict[str, Any]:
+def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[str, Any]:
     """Keeps a mark; the answer is the promise that it is safe. Sending it again changes nothing."""
-    studio = studio_of(request)
     if not studio.marks_a_second.allows(person.id):
         raise HTTPException(429, "too many marks a second; the page sends this one again")
     given = own_item(studio, item, person)
     placed = PlacedMark(mark.id, mark.frame, mark.sign, mark.utterance)
     details = mark.model_dump(include={"by", "playing", "speed", "seen"})
-    try:
+    with answering(RefusedMark, 409):
         studio.keeper.add(given, _meta(studio, given), placed, details)
-    except RefusedMark as error:
-        raise HTTPException(409, str(error)) from error
     return {"kept": mark.id}
 
 
 @router.post("/items/{item}/undo")
-def undo(item: str, undone: Undone, request: Request, person: Rater) -> dict[str, Any]:
+def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, Any]:
     """Hides a mark of this item."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such mark"):
         studio.keeper.undo(own_item(studio, item, person), undone.mark)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such mark") from error
     return {"undone": undone.mark}
 
 
 @router.post("/items/{item}/finish")
-def finish(item: str, how: Finish, request: Request, person: Rater) -> dict[str, Any]:
+def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
-    studio = studio_of(request)
     given = own_item(studio, item, person)
     meta, marks = _meta(studio, given), studio.keeper.marks(given)
-    missing = unsigned(meta, marks, SOLVER)
+    signed = {mark.utterance for mark in marks}
+    missing = [n for n, said in enumerate(meta.utterances) if said.role == SOLVER and n not in signed]
     if missing and not how.confirmed:
         return {"finished": False, "unsigned": missing}
     if given.kind in KEPT_IN_STORE:  # a recording without a mark was watched, too
@@ -135,19 +124,37 @@ def finish(item: str, how: Finish, request: Request, person: Rater) -> dict[str,
 
 
 @router.post("/items/{item}/skip")
-def skip(item: str, request: Request, person: Rater) -> dict[str, Any]:
+def skip(item: str, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item without a word; it is not offered to this person again."""
-    studio = studio_of(request)
     studio.assignments.end(_skippable(studio, item, person).id, "skipped")
     return {}
 
 
 @router.post("/items/{item}/unusable")
-def call_unusable(item: str, unusable: Unusable, request: Request, person: Rater) -> dict[str, Any]:
+def call_unusable(item: str, unusable: Unusable, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item that can't be marked; no one else is offered its episode in this study."""
-    studio = studio_of(request)
     studio.assignments.end(_skippable(studio, item, person).id, "unusable", unusable.reason)
     return {}
+
+
+def _item(given: Assignment, meta: EpisodeMeta, marks: Sequence[PlacedMark]) -> dict[str, Any]:
+    """An item as a rater sees it: the dialogue and the rater's own marks.
+
+    It never holds the episode, other raters, kinds of player, or what kind of item it is. Of a swapped item it shows
+    the other request.
+    """
+    dialogue = []
+    for number, spoken in enumerate(meta.utterances):
+        text = given.request if given.request is not None and spoken.role == SETTER else spoken.text
+        heard = max(0, min(spoken.frame + meta.frames_per_step, meta.frames))  # the first row in which it is heard
+        dialogue.append({"number": number, "frame": heard, "role": spoken.role, "text": text})
+    return {
+        "item": given.id,
+        "frames": meta.frames,
+        "frames_per_step": meta.frames_per_step,
+        "dialogue": dialogue,
+        "marks": [asdict(mark) for mark in marks],
+    }
 
 
 def own_item(studio: StudioContext, item: str, person: Person) -> Assignment:
@@ -184,7 +191,8 @@ def _checked(
     else:
         rate = studio.served.rate
         agreed = [mark for mark in studio.store.marks([given.episode]) if mark.rater.startswith(AGREED)]
-        result = gold_result(track_of(meta, marks, rate), stored_track(agreed, rate))
+        ours = MarkTrack.of([(stored_frame(meta, mark) / rate, mark.sign) for mark in marks])
+        result = gold_result(ours, stored_track(agreed, rate))
         studio.results.keep(given, passed=result["f1"] >= PASSED_F1 and not result["wrong_signs"], result=result)
         if given.kind != "gold":
             return result

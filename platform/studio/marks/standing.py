@@ -1,15 +1,20 @@
-"""How far a person is in a study: consent, practice, qualification, items, and the outcome that ends it."""
+"""How far a person is in a study: consent, then items with practice and qualification, or play, and the outcome."""
 
 from __future__ import annotations
 
+import json
+import zlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from interplay.studio.marks.assignment import Assignments, Choice
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
-from interplay.studio.people.consent import Consents
-from interplay.studio.people.person import Person
+from interplay.studio.people.person import People, Person
+from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import Study
 
 StudyStage = Literal["consent", "practice", "qualify", "mark", "play", "over"]
@@ -37,29 +42,72 @@ class StudyStanding:
 
 
 class Progression:
-    """Moves people through a study."""
+    """Moves people through studies. `database` holds the sessions that are played in them."""
 
-    def __init__(self, consents: Consents, assignments: Assignments, results: CheckResults, choice: MarkChoice) -> None:
-        self._consents = consents
+    def __init__(
+        self,
+        people: People,
+        assignments: Assignments,
+        results: CheckResults,
+        choice: MarkChoice,
+        database: StudioDatabase,
+    ) -> None:
+        self._people = people
+        self._database = database
         self._assignments = assignments
         self._results = results
         self._choice = choice
 
     def standing(self, person: Person, study: Study) -> StudyStanding:
         """How far a person is, as far as it can be seen without choosing the next item."""
-        if not self._consents.given(person.id, study.name, study.consent.version):
+        if not self._people.has_agreed(person.id, study.name, study.consent.version):
             return StudyStanding("consent")
-        if person.paused:
-            return StudyStanding("over", paused=person.paused)
-        if not study.open:
-            return StudyStanding("over", paused="closed")
+        if person.paused or not study.open:
+            return StudyStanding("over", paused=person.paused or "closed")
+        return self._playing(person, study) if study.is_live else self._marking(person, study)
+
+    def finished(self, person: Person, study: Study) -> int:
+        """The episodes of a study that a person has finished."""
+        if study.is_live:
+            return self.played(study, person.id)
+        return sum(each.state == "finished" for each in self._assignments.of_person(person.id, study.name))
+
+    def played(self, study: Study, person: str = "") -> int:
+        """The stored episodes of a study in which people play, or those in which this person had a seat."""
+        rows = self._database.rows("SELECT seats FROM sessions WHERE study = ? AND episode IS NOT NULL", study.name)
+        return sum(not person or person in json.loads(row["seats"]).values() for row in rows)
+
+    def next_agent(self, study: Study, seed: int) -> str:
+        """The agent of an evaluation's next session: every block of as many sessions as agents has each agent once.
+
+        The block is what the rows of this version of the study hold, so an agent whose session was deleted is drawn
+        again.
+        """
+        rows = self._database.rows(
+            "SELECT agent FROM sessions WHERE study = ? AND version = ?", study.name, study.version
+        )
+        drawn = Counter(row["agent"] for row in rows)
+        fewest = min(drawn[agent] for agent in study.live.agents)
+        left = [agent for agent in study.live.agents if drawn[agent] == fewest]
+        rng = np.random.default_rng([seed, zlib.crc32(study.name.encode()), study.version, len(rows)])
+        return left[int(rng.integers(len(left)))]
+
+    def _playing(self, person: Person, study: Study) -> StudyStanding:
+        """Play, or over once all that is wanted of the person or the study is played."""
+        enough = study.most_episodes and self.played(study, person.id) >= study.most_episodes
+        if enough or (study.goal and self.played(study) >= study.goal):
+            return StudyStanding("over", outcome="complete")
+        return StudyStanding("play")
+
+    def _marking(self, person: Person, study: Study) -> StudyStanding:
+        """Practice, qualification or items, or over after the last try at the qualification."""
         qualification = study.qualification
         had = self._assignments.of_person(person.id, study.name)
         practiced = {each.episode for each in had if each.kind == "practice" and each.state == "finished"}
         if set(qualification.practice) - practiced:
             return StudyStanding("practice")
         if qualification.golds:
-            tries = self.tries(person.id, study)
+            tries = self._tries(person.id, study)
             if not any(passed for passed, _ in tries):
                 complete = sum(len(results) == len(qualification.golds) for _, results in tries)
                 left = qualification.tries - complete
@@ -70,7 +118,7 @@ class Progression:
                 )
         return StudyStanding("mark")
 
-    def tries(self, person: str, study: Study) -> list[tuple[bool, list[dict[str, Any]]]]:
+    def _tries(self, person: str, study: Study) -> list[tuple[bool, list[dict[str, Any]]]]:
         """The tries at the qualification: (passed, results of its golds); the last may be incomplete."""
         results = self._results.of_person(person, study.name, "qualify")
         size = len(study.qualification.golds)

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from interplay.studio.people.invitation import LOGIN_SECONDS
 from interplay.studio.people.person import Person
-from interplay.studio.web.access import Someone, address_of, cookie_name, studio_of
+from interplay.studio.studies.study import Strict
+from interplay.studio.web.access import Someone, Studio, address_of, cookie_name
 
 router = APIRouter(prefix="/api")
 
 
-class Entrance(BaseModel):
+class Entrance(Strict):
     """A code, and the ids that a crowd platform put into the address."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     code: str = Field(max_length=100)
     platform: dict[str, str] = Field(default_factory=dict, max_length=4)
 
 
-class OwnSettings(BaseModel):
+class OwnSettings(Strict):
     """What a person chose for itself: keys by action, and switches."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     keys: dict[str, str] = Field(default_factory=dict, max_length=60)
     scrub_picture: bool = False
 
@@ -35,19 +34,18 @@ NAME_LENGTH = 100
 
 
 @router.post("/enter")
-def enter(entrance: Entrance, request: Request, response: Response) -> dict[str, Any]:
+def enter(entrance: Entrance, request: Request, studio: Studio, response: Response) -> dict[str, Any]:
     """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again.
 
     The id is part of addresses that others can read, so it gives no role that the invitation does not give.
     """
-    studio = studio_of(request)
     if not studio.entrances.allows(address_of(request)):
         raise HTTPException(429, "too many entrances from your address; wait a minute")
     known = _named_by_platform(studio, entrance.platform)
     invitation = studio.invitations.find(entrance.code)
     if invitation is not None and known is not None and not set(known.roles) <= set(invitation.roles):
         raise HTTPException(403, "this platform's id belongs to someone with other roles; ask for an invitation")
-    if invitation is None or (studio.invitations.redeem(entrance.code) is None):
+    if invitation is None or not studio.invitations.redeem(entrance.code):
         raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
     person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
     for platform, name in entrance.platform.items():
@@ -77,9 +75,8 @@ def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:
 
 
 @router.post("/leave")
-def leave(request: Request, response: Response, person: Someone) -> dict[str, Any]:
+def leave(request: Request, studio: Studio, response: Response, person: Someone) -> dict[str, Any]:
     """Logs this browser out."""
-    studio = studio_of(request)
     studio.logins.end(request.cookies[cookie_name(request)])
     studio.audit.note("logout", person.id)
     response.delete_cookie(cookie_name(request))
@@ -93,7 +90,7 @@ def me(person: Someone) -> dict[str, Any]:
 
 
 @router.post("/me/settings")
-def keep_settings(settings: OwnSettings, request: Request, person: Someone) -> dict[str, Any]:
+def keep_settings(settings: OwnSettings, studio: Studio, person: Someone) -> dict[str, Any]:
     """Keeps a person's keys and switches."""
-    studio_of(request).people.keep_settings(person.id, settings.model_dump())
+    studio.people.keep_settings(person.id, settings.model_dump())
     return {}

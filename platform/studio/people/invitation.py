@@ -7,9 +7,9 @@ import json
 import secrets
 import time
 from collections.abc import Collection
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.person import ROLES, People, Person
@@ -26,21 +26,18 @@ def hashed(code: str) -> str:
 
 @dataclass(frozen=True)
 class Invitation:
-    """What a code gives: roles, a study (empty: none in particular), uses left, and the person if it names one."""
+    """What a code gives: roles, a study (empty: none in particular), and the person if it names one."""
 
     roles: tuple[str, ...]
     study: str
-    uses_left: int
-    expires: float  # seconds since 1970
     person: str | None
 
 
 class Invitations:
     """The codes that let people in."""
 
-    def __init__(self, database: StudioDatabase, people: People) -> None:
+    def __init__(self, database: StudioDatabase) -> None:
         self._database = database
-        self._people = people
 
     def make(
         self, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float, person: str | None = None
@@ -49,16 +46,8 @@ class Invitations:
         if unknown := set(roles) - set(ROLES):
             raise ValueError(f"unknown roles {sorted(unknown)}; an invitation gives some of {', '.join(ROLES)}")
         code, now = secrets.token_urlsafe(CODE_BYTES), time.time()
-        self._database.write(
-            "INSERT INTO invitations (code, roles, study, uses, expires, created, person) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            hashed(code),
-            json.dumps(sorted(roles)),
-            study,
-            uses,
-            now + seconds,
-            now,
-            person,
-        )
+        given = {"code": hashed(code), "roles": json.dumps(sorted(roles)), "study": study, "uses": uses}
+        self._database.insert("invitations", **given, expires=now + seconds, created=now, person=person)
         return code
 
     def find(self, code: str) -> Invitation | None:
@@ -66,47 +55,26 @@ class Invitations:
         rows = self._database.rows(
             "SELECT * FROM invitations WHERE code = ? AND used < uses AND expires > ?", hashed(code), time.time()
         )
-        return _invitation(rows[0]) if rows else None
+        return Invitation(tuple(json.loads(rows[0]["roles"])), rows[0]["study"], rows[0]["person"]) if rows else None
 
-    def redeem(self, code: str) -> Invitation | None:
-        """Uses a code up by one; None if it is unknown, used up or too old."""
-        invitation = self.find(code)
-        used = self._database.write(
-            "UPDATE invitations SET used = used + 1 WHERE code = ? AND used < uses AND expires > ?",
-            hashed(code),
-            time.time(),
-        )
-        return invitation if used else None
+    def redeem(self, code: str) -> bool:
+        """Uses a code up by one; False if it is unknown, used up or too old."""
+        statement = "UPDATE invitations SET used = used + 1 WHERE code = ? AND used < uses AND expires > ?"
+        return bool(self._database.write(statement, hashed(code), time.time()))
 
     def withdraw(self, person: str) -> None:
         """Ends the unused codes that name a person, as the next start prints a new one."""
         self._database.write("DELETE FROM invitations WHERE person = ?", person)
-
-    def all(self) -> list[Invitation]:
-        """The invitations that can still be used, the newest first."""
-        rows = self._database.rows(
-            "SELECT * FROM invitations WHERE used < uses AND expires > ? ORDER BY created DESC", time.time()
-        )
-        return [_invitation(row) for row in rows]
 
 
 def make_invitation(root: Path, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float) -> str:
     """Makes an invitation to the studio of the run in `root`, running or not, and returns its code."""
     folder = root / "studio"
     folder.mkdir(parents=True, exist_ok=True)
-    database = StudioDatabase(folder / "studio.db")
-    try:
-        code = Invitations(database, People(database)).make(roles, study=study, uses=uses, seconds=seconds)
-    finally:
-        database.close()
+    with closing(StudioDatabase(folder / "studio.db")) as database:
+        code = Invitations(database).make(roles, study=study, uses=uses, seconds=seconds)
     AuditLog(folder / "audit.jsonl").note("invitation", "", roles=sorted(roles), study=study, uses=uses)
     return code
-
-
-def _invitation(row: Any) -> Invitation:
-    return Invitation(
-        tuple(json.loads(row["roles"])), row["study"], row["uses"] - row["used"], row["expires"], row["person"]
-    )
 
 
 class Logins:
@@ -120,7 +88,8 @@ class Logins:
         """Logs a person in and returns the cookie's value, which is kept nowhere."""
         token, now = secrets.token_urlsafe(CODE_BYTES), time.time()
         self._database.write("DELETE FROM logins WHERE expires < ?", now)
-        self._database.write("INSERT INTO logins VALUES (?, ?, ?, ?)", hashed(token), person, now, now + LOGIN_SECONDS)
+        times = {"created": now, "expires": now + LOGIN_SECONDS}
+        self._database.insert("logins", token=hashed(token), person=person, **times)
         return token
 
     def find(self, token: str) -> Person | None:

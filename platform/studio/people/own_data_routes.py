@@ -19,7 +19,7 @@ from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
-from interplay.studio.web.access import Someone, cookie_name, studio_of
+from interplay.studio.web.access import Someone, Studio, cookie_name
 from interplay.studio.web.studio_context import StudioContext
 
 logger = logging.getLogger(__name__)
@@ -35,9 +35,8 @@ class Deletion(Strict):
 
 
 @router.get("")
-def summary(request: Request, person: Someone) -> dict[str, Any]:
+def summary(studio: Studio, person: Someone) -> dict[str, Any]:
     """How much is kept of the person."""
-    studio = studio_of(request)
     given = studio.database.rows("SELECT state, created, ended FROM assignments WHERE person = ?", person.id)
     consents = studio.database.rows("SELECT study, version, at FROM consents WHERE person = ?", person.id)
     return {
@@ -51,10 +50,13 @@ def summary(request: Request, person: Someone) -> dict[str, Any]:
 
 
 @router.get("/download")
-def download(request: Request, person: Someone) -> Response:
+def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file."""
-    studio = studio_of(request)
-    tables = {table: _rows(studio, table, person.id) for table in TABLES if table != "logins"}
+    tables = {
+        table: [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person.id)]
+        for table in TABLES
+        if table != "logins"
+    }
     shown = studio.database.rows(
         "SELECT shown.* FROM shown JOIN assignments ON shown.assignment = assignments.id WHERE person = ?", person.id
     )
@@ -68,9 +70,8 @@ def download(request: Request, person: Someone) -> Response:
 
 
 @router.post("/delete")
-def delete(deletion: Deletion, request: Request, response: Response, person: Someone) -> dict[str, Any]:
+def delete(deletion: Deletion, request: Request, studio: Studio, response: Response, person: Someone) -> dict[str, Any]:
     """Deletes everything of the person for good, and logs out. Names the snapshots that a model learned from."""
-    studio = studio_of(request)
     if deletion.person != person.id:
         raise HTTPException(409, f"type {person.id} to delete what is yours")
     if person.id == RESEARCHER:
@@ -181,7 +182,3 @@ def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) 
         (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
         studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
     studio.store.purge()
-
-
-def _rows(studio: StudioContext, table: str, person: str) -> list[dict[str, Any]]:
-    return [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person)]

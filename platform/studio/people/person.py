@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,12 +67,22 @@ class People:
 
     def identify(self, person: str, platform: str, name: str) -> None:
         """Keeps the id that a crowd platform gave to a person."""
-        self._database.write("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", person, platform, name)
+        self._database.insert("identities", "IGNORE", person=person, platform=platform, name=name)
 
     def identified(self, platform: str, name: str) -> Person | None:
         """The person that a crowd platform calls `name`."""
         rows = self._database.rows("SELECT person FROM identities WHERE platform = ? AND name = ?", platform, name)
         return self.find(rows[0]["person"]) if rows else None
+
+    def agree(self, person: str, study: str, version: int, text: str, ticked: Sequence[str]) -> None:
+        """Keeps what a person agreed to: a version of a study's consent, its text as shown, the statements ticked."""
+        agreed = {"person": person, "study": study, "version": version, "text": text, "answers": json.dumps(ticked)}
+        self._database.insert("consents", "REPLACE", **agreed, at=time.time())
+
+    def has_agreed(self, person: str, study: str, version: int) -> bool:
+        """Whether a person agreed to this version of a study's consent."""
+        query = "SELECT 1 FROM consents WHERE person = ? AND study = ? AND version = ?"
+        return bool(self._database.rows(query, person, study, version))
 
     def _new_name(self) -> str:
         while True:

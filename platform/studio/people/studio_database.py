@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 STUDIO_VERSION = 2
 
@@ -72,6 +72,11 @@ class StudioDatabase:
         """The rows of a query."""
         with self._lock:
             return self._connection.execute(query, values).fetchall()
+
+    def insert(self, table: str, conflict: Literal["ABORT", "IGNORE", "REPLACE"] = "ABORT", /, **values: Any) -> None:
+        """Adds a row. `conflict` says what happens where its key exists: an error, nothing, or the row is replaced."""
+        columns, places = ", ".join(values), ", ".join("?" for _ in values)
+        self.write(f"INSERT OR {conflict} INTO {table} ({columns}) VALUES ({places})", *values.values())
 
     def write(self, statement: str, *values: Any) -> int:
         """Executes one statement; returns the number of rows it changed."""

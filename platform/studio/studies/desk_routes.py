@@ -6,14 +6,14 @@ import json
 from collections import defaultdict
 from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict, Study
-from interplay.studio.web.access import Researcher, studio_of
+from interplay.studio.web.access import Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/desk")
@@ -42,13 +42,12 @@ class Opened(Strict):
 
 
 @router.get("/studies")
-def studies(request: Request, _: Researcher) -> dict[str, Any]:
+def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
     """The newest version of every study with its progress."""
-    studio = studio_of(request)
     listed = []
     for study in studio.studies.newest():
         if study.is_live:
-            have, goal = studio.plays.played(study), study.goal
+            have, goal = studio.progression.played(study), study.goal
         else:
             wanted = len(studio.choice.episodes(study))
             have, goal = studio.assignments.finished(study.name), min(study.goal or wanted, wanted) * study.raters
@@ -57,33 +56,24 @@ def studies(request: Request, _: Researcher) -> dict[str, Any]:
 
 
 @router.post("/studies")
-def keep_study(study: Study, request: Request, person: Researcher) -> dict[str, Any]:
+def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Keeps a study; if someone has taken part, as a new version."""
-    studio = studio_of(request)
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
         raise HTTPException(422, f"episode {min(without_answers)} has no adjudicated marks: adjudicate it first")
     if study.order in SCORED and not studio.choice.scores(study.order):
         raise HTTPException(422, f"order {study.order} needs the scores of a reward model: type interplay score")
-    if study.is_live and (problem := _live_problem(studio, study)):
-        raise HTTPException(422, problem)
+    if study.is_live:
+        with answering(ValueError, 422):
+            studio.served.live_config(study)
     kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
     return kept.model_dump()
 
 
-def _live_problem(studio: StudioContext, study: Study) -> str:
-    """Why the sessions of a study can't be played; empty if they can."""
-    try:
-        return studio.served.without_players(study.live_config(studio.served.config.live))
-    except ValueError as error:
-        return str(error)
-
-
 @router.post("/studies/{name}/open")
-def set_open(name: str, opened: Opened, request: Request, person: Researcher) -> dict[str, Any]:
+def set_open(name: str, opened: Opened, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Opens or pauses a study."""
-    studio = studio_of(request)
     study = studio.studies.find(name)
     if study is None:
         raise HTTPException(404, "there is no such study")
@@ -92,9 +82,8 @@ def set_open(name: str, opened: Opened, request: Request, person: Researcher) ->
 
 
 @router.post("/invitations")
-def invite(invited: Invited, request: Request, person: Researcher) -> dict[str, Any]:
+def invite(invited: Invited, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Makes an invitation; its code is in the answer and nowhere else."""
-    studio = studio_of(request)
     if invited.study and studio.studies.find(invited.study) is None:
         raise HTTPException(404, "there is no such study")
     code = studio.invitations.make(invited.roles, study=invited.study, uses=invited.uses, seconds=invited.days * DAY)
@@ -103,9 +92,8 @@ def invite(invited: Invited, request: Request, person: Researcher) -> dict[str, 
 
 
 @router.get("/people")
-def people(request: Request, _: Researcher) -> dict[str, Any]:
+def people(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Everyone, with what they did, under their pseudonyms."""
-    studio = studio_of(request)
     done = {
         row["person"]: row
         for row in studio.database.rows(
@@ -136,16 +124,15 @@ def people(request: Request, _: Researcher) -> dict[str, Any]:
 
 
 @router.get("/people/{name}/kept")
-def kept(name: str, request: Request, _: Researcher) -> dict[str, Any]:
+def kept(name: str, studio: Studio, _: Researcher) -> dict[str, Any]:
     """What a deletion of this person deletes."""
-    return kept_of(studio_of(request), _someone(request, name))
+    return kept_of(studio, _someone(studio, name))
 
 
 @router.post("/people/{name}/forget")
-def forget(name: str, deletion: Deletion, request: Request, _: Researcher) -> dict[str, Any]:
+def forget(name: str, deletion: Deletion, studio: Studio, _: Researcher) -> dict[str, Any]:
     """Deletes everything of a person for good, and names the snapshots that a model learned from."""
-    studio = studio_of(request)
-    if deletion.person != _someone(request, name):
+    if deletion.person != _someone(studio, name):
         raise HTTPException(409, f"type {name} to delete what is kept of it")
     if name == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
@@ -153,13 +140,10 @@ def forget(name: str, deletion: Deletion, request: Request, _: Researcher) -> di
 
 
 @router.post("/recordings/{episode}/void")
-def void(episode: str, paused: Pause, request: Request, person: Researcher) -> dict[str, Any]:
+def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Keeps a recording out of studies and of later snapshots for this reason; without one, takes it back in."""
-    studio = studio_of(request)
-    try:
+    with answering(KeyError, 404, "there is no such recording"):
         studio.store.entry(episode)
-    except KeyError as error:
-        raise HTTPException(404, "there is no such recording") from error
     if paused.reason:
         studio.store.flag(episode, paused.reason)
     else:
@@ -168,17 +152,16 @@ def void(episode: str, paused: Pause, request: Request, person: Researcher) -> d
     return {"flags": studio.store.flags()}
 
 
-def _someone(request: Request, name: str) -> str:
-    if studio_of(request).people.find(name) is None:
+def _someone(studio: StudioContext, name: str) -> str:
+    if studio.people.find(name) is None:
         raise HTTPException(404, "there is no such person")
     return name
 
 
 @router.post("/people/{name}/pause")
-def pause(name: str, paused: Pause, request: Request, person: Researcher) -> dict[str, Any]:
+def pause(name: str, paused: Pause, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Pauses a person, or ends its pause."""
-    studio = studio_of(request)
-    _someone(request, name)
+    _someone(studio, name)
     studio.people.pause(name, paused.reason or None)
     studio.audit.note("pause", person.id, of=name, reason=paused.reason)
     return {}

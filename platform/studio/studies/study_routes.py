@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict, Study
-from interplay.studio.web.access import Someone, studio_of
+from interplay.studio.web.access import Someone, Studio
+from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
 
@@ -22,9 +24,8 @@ class Agreed(Strict):
 
 
 @router.get("/studies")
-def open_studies(request: Request, person: Someone) -> dict[str, Any]:
+def open_studies(studio: Studio, person: Someone) -> dict[str, Any]:
     """The studies in which the person's roles allow it to take part."""
-    studio = studio_of(request)
     mine = [study for study in studio.studies.newest() if study.role in person.roles]
     return {
         "studies": [
@@ -35,8 +36,8 @@ def open_studies(request: Request, person: Someone) -> dict[str, Any]:
                 "text": study.text,
                 "open": study.open,
                 "consent": study.consent.model_dump(),
-                "standing": studio.standing(person, study).to_json(study),
-                "finished": studio.finished(person, study),
+                "standing": studio.progression.standing(person, study).to_json(study),
+                "finished": studio.progression.finished(person, study),
             }
             for study in mine
         ]
@@ -44,22 +45,22 @@ def open_studies(request: Request, person: Someone) -> dict[str, Any]:
 
 
 @router.post("/studies/{name}/consent")
-def consent(name: str, agreed: Agreed, request: Request, person: Someone) -> dict[str, Any]:
+def consent(name: str, agreed: Agreed, studio: Studio, person: Someone) -> dict[str, Any]:
     """Keeps a person's agreement with the text as it was shown."""
-    studio = studio_of(request)
-    study = _allowed(studio.studies.find(name), person)
-    if agreed.version != study.consent.version:
-        raise HTTPException(409, "the text has changed; read the new one")
-    missing = [statement for statement in study.consent.must if statement not in agreed.ticked]
-    if missing:
-        raise HTTPException(422, f"without this you can't take part: {missing[0]}")
-    known = [each for each in agreed.ticked if each in (*study.consent.must, *study.consent.may)]
-    studio.consents.keep(person.id, name, agreed.version, study.consent.text, known)
-    studio.audit.note("consent", person.id, study=name, version=agreed.version)
+    study = studio.studies.find(name)
+    if study is None or study.role not in person.roles:
+        raise HTTPException(404, "there is no such study")
+    agree(studio, person, study, agreed.version, agreed.ticked)
     return {}
 
 
-def _allowed(study: Study | None, person: Person) -> Study:
-    if study is None or study.role not in person.roles:
-        raise HTTPException(404, "there is no such study")
-    return study
+def agree(studio: StudioContext, person: Person, study: Study, version: int, ticked: Sequence[str]) -> None:
+    """Keeps an agreement with this version of the text; 409 if there is another one now, 422 if a tick is missing."""
+    if version != study.consent.version:
+        raise HTTPException(409, "the text has changed; read the new one")
+    missing = [statement for statement in study.consent.must if statement not in ticked]
+    if missing:
+        raise HTTPException(422, f"without this you can't take part: {missing[0]}")
+    known = [each for each in ticked if each in (*study.consent.must, *study.consent.may)]
+    studio.people.agree(person.id, study.name, version, study.consent.text, known)
+    studio.audit.note("consent", person.id, study=study.name, version=version)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import Depends, HTTPException
@@ -16,6 +17,19 @@ def studio_of(connection: HTTPConnection) -> StudioContext:
     """The studio that the route belongs to."""
     studio: StudioContext = connection.app.state.studio
     return studio
+
+
+async def _studio(connection: HTTPConnection) -> StudioContext:
+    return studio_of(connection)  # a coroutine, because FastAPI calls plain functions in a thread
+
+
+@contextmanager
+def answering(kind: type[Exception], status: int, text: str = "") -> Iterator[None]:
+    """Answers an error of this kind by an HTTP status, with `text` or the error's own message."""
+    try:
+        yield
+    except kind as error:
+        raise HTTPException(status, text or str(error)) from error
 
 
 def cookie_name(connection: HTTPConnection) -> str:
@@ -53,6 +67,7 @@ def address_of(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else "unknown"
 
 
+Studio = Annotated[StudioContext, Depends(_studio)]
 Someone = Annotated[Person, Depends(person_of)]
 Rater = Annotated[Person, Depends(with_role("mark"))]
 Researcher = Annotated[Person, Depends(with_role("research"))]

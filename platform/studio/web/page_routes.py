@@ -6,7 +6,6 @@ Pages hold no data and are therefore the same for everyone; what a person may se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -34,26 +33,18 @@ PAGES: Mapping[str, str] = {
 router = APIRouter()
 
 
-@dataclass(frozen=True)
-class StaticFile:
-    """Content and type of a file."""
-
-    content: bytes
-    kind: str
-
-
 @cache
-def static_files() -> Mapping[str, StaticFile]:
-    """Every file of `static/` by its path relative to it."""
-    found = sorted(file for file in STATIC.rglob("*") if file.suffix in TYPES)
-    return {file.relative_to(STATIC).as_posix(): StaticFile(file.read_bytes(), TYPES[file.suffix]) for file in found}
+def static_files() -> Mapping[str, bytes]:
+    """The content of every file of `static/` by its path relative to it."""
+    found = (file for file in STATIC.rglob("*") if file.suffix in TYPES)
+    return {file.relative_to(STATIC).as_posix(): file.read_bytes() for file in found}
 
 
 def _sent(name: str) -> Response:
-    file = static_files().get(name)
-    if file is None:
+    content = static_files().get(name)
+    if content is None:
         raise HTTPException(404, "there is no such file")
-    return Response(file.content, media_type=file.kind, headers={"Cache-Control": "no-cache"})
+    return Response(content, media_type=TYPES[Path(name).suffix], headers={"Cache-Control": "no-cache"})
 
 
 @router.get("/static/{name:path}")

@@ -19,12 +19,13 @@ from pathlib import Path
 
 import uvicorn
 
+from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
-from interplay.studio.web.studio_address import FILE, write_address
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
+ADDRESS = "address.txt"  # where the studio of a run is reached, written while it serves
 START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0  # of a web process that another process starts
 
 
@@ -34,8 +35,10 @@ def command(served: ServedRun) -> list[str]:
     Raises:
         ValueError: its sessions need scripted players, and its world has no tasks for them.
     """
-    if problem := served.without_players(served.config.live):
-        raise ValueError(f"studio.live: {problem}")
+    try:
+        served.live_config()
+    except ValueError as error:
+        raise ValueError(f"studio.live: {error}") from error
     settings = {**asdict(served), "root": str(served.root), "env": dict(served.env)}
     return [sys.executable, "-m", "interplay.studio.web.server", json.dumps(settings)]
 
@@ -47,7 +50,7 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
     Raises:
         ValueError: it does not start; what it prints to standard error says why.
     """
-    address = served.folder / FILE
+    address = served.folder / ADDRESS
     before = _written(address)
     process = subprocess.Popen(command(served), start_new_session=True, stdout=subprocess.DEVNULL if quiet else None)
     try:
@@ -69,6 +72,18 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
 def _written(file: Path) -> int:
     """When a file was written, in nanoseconds; 0 without one."""
     return file.stat().st_mtime_ns if file.exists() else 0
+
+
+def studio_address(root: Path) -> str:
+    """The address of the studio that serves the run in `root`, or did so last.
+
+    Raises:
+        ValueError: no studio has served this run.
+    """
+    file = root / "studio" / ADDRESS
+    if not file.exists():
+        raise ValueError(f"no studio serves {root}; type in another terminal: interplay studio run.name={root.name}")
+    return file.read_text().strip()
 
 
 def read_command(arguments: Sequence[str]) -> ServedRun:
@@ -102,7 +117,7 @@ def serve(served: ServedRun) -> None:
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=2,
         )
-        write_address(served.folder, _origin(config, port))
+        write_whole(served.folder / ADDRESS, f"{_origin(config, port)}\n", durable=False)
         sys.stdout.write(_welcome(studio, port))
         sys.stdout.flush()
         uvicorn.Server(settings).run(sockets=[listener])

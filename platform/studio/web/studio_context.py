@@ -19,16 +19,14 @@ from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import SCRIPTED, LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.films.film_library import FilmLibrary, FilmSource
-from interplay.studio.live.live_standing import LiveProgression
 from interplay.studio.marks.assignment import Assignments
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.marks.mark_keeper import MarkKeeper
-from interplay.studio.marks.standing import Progression, StudyStanding
+from interplay.studio.marks.standing import Progression
 from interplay.studio.people.audit import AuditLog
-from interplay.studio.people.consent import Consents
 from interplay.studio.people.invitation import Invitations, Logins
-from interplay.studio.people.person import RESEARCHER, ROLES, People, Person
+from interplay.studio.people.person import RESEARCHER, ROLES, People
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import Study
 from interplay.studio.studies.study_folder import StudyFolder
@@ -54,16 +52,21 @@ class ServedRun:
     config: StudioConfig
     scripted: bool = True  # whether its world has tasks for scripted players
 
-    def without_players(self, live: LiveConfig) -> str:
-        """Why sessions with these settings lack a scripted player that they need; empty if they do not."""
+    def live_config(self, study: Study | None = None) -> LiveConfig:
+        """The settings of a study's sessions, or of all that do not say otherwise.
+
+        Raises:
+            ValueError: they do not fit each other, or need a scripted player that the world has no tasks for.
+        """
+        live = self.config.live if study is None else study.live_config(self.config.live)
         needed = [f"{seat}={SCRIPTED}" for seat, kind in live.seats.items() if kind == SCRIPTED]
         needed += ["no_partner=stand_in"] if live.no_partner == "stand_in" else []
-        if self.scripted or not needed:
-            return ""
-        return (
-            f"{' and '.join(needed)} needs a scripted player, and the world {self.env['name']} has no tasks that one "
-            "could ask for or do; seat people or agents, and set no_partner to end or wait"
-        )
+        if needed and not self.scripted:
+            raise ValueError(
+                f"{' and '.join(needed)} needs a scripted player, and the world {self.env['name']} has no tasks that "
+                "one could ask for or do; seat people or agents, and set no_partner to end or wait"
+            )
+        return live
 
     @property
     def folder(self) -> Path:
@@ -80,18 +83,16 @@ class StudioContext:
         self._lock = _locked(served.folder / LOCK)
         self.database = StudioDatabase(served.folder / "studio.db")
         self.people = People(self.database)
-        self.invitations = Invitations(self.database, self.people)
+        self.invitations = Invitations(self.database)
         self.logins = Logins(self.database, self.people)
         self.audit = AuditLog(served.folder / "audit.jsonl")
         self.store = EpisodeStore(served.root / "store")
-        self.consents = Consents(self.database)
         self.studies = StudyFolder(served.folder / "studies", self.database)
         self.assignments = Assignments(self.database)
         self.keeper = MarkKeeper(self.database, self.store)
         self.results = CheckResults(self.database)
         self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng(), served.folder / "scores.json")
-        self.progression = Progression(self.consents, self.assignments, self.results, self.choice)
-        self.plays = LiveProgression(self.consents, self.database)
+        self.progression = Progression(self.people, self.assignments, self.results, self.choice, self.database)
         self.choosing = threading.Lock()
         config = served.config
         self.films = FilmLibrary(
@@ -106,16 +107,6 @@ class StudioContext:
         """A new one-time code for the researcher; codes that earlier starts printed end."""
         self.invitations.withdraw(RESEARCHER)
         return self.invitations.make(ROLES, seconds=RESEARCHER_CODE_SECONDS, person=RESEARCHER)
-
-    def standing(self, person: Person, study: Study) -> StudyStanding:
-        """How far a person is in a study."""
-        return self.plays.standing(person, study) if study.is_live else self.progression.standing(person, study)
-
-    def finished(self, person: Person, study: Study) -> int:
-        """The episodes of a study that a person has finished."""
-        if study.is_live:
-            return self.plays.played(study, person.id)
-        return sum(each.state == "finished" for each in self.assignments.of_person(person.id, study.name))
 
     def meta(self, episode: str) -> EpisodeMeta:
         """The metadata of an episode. Raises KeyError if the store does not list it, as one that was deleted."""
