@@ -101,8 +101,8 @@ class _Builders:
         self.config = config
         self.actions = GymnasiumActions(config.action_space, config.select_and_place)
         self.tasks = config.tasks
+        self.chosen: BuildingTask | None = None  # the task of all further episodes; None: they sample from `tasks`
         self.steps = np.zeros(count, np.int64)
-        self._chosen: BuildingTask | None = None
         self._chats = [""] * count
         self.sites = BuilderSites(
             count,
@@ -113,32 +113,9 @@ class _Builders:
             wrong_scale=config.wrong_scale,
         )
 
-    def update_taskset(self, tasks: TaskCollection) -> None:
-        """Samples from another task set from the next reset on."""
-        _check_tasks(tasks)
-        self.tasks, self._chosen = tasks, None
-
-    def set_task(self, task: BuildingTask | str) -> None:
-        """Sets one task, or the task of an id of the task set, from the next reset on.
-
-        Raises:
-            ValueError: an unknown id, an id of a task set without end, or something that is no task.
-        """
-        if isinstance(task, str):
-            try:
-                listed = dict(self.tasks)
-            except TypeError as error:
-                raise ValueError(f"no task has the id {task!r}: {error}") from error
-            if task not in listed:
-                raise ValueError(f"the task set has no task {task!r}; it has {', '.join(list(listed)[:20])}")
-            task = listed[task]
-        if not isinstance(task, BuildingTask):
-            raise ValueError(f"{task!r} is no task; give a BuildingTask, or the id of one of the task set")
-        self._chosen = task
-
     def begin(self, site: int, rng: np.random.Generator) -> None:
         """Starts an episode in one world."""
-        task = self._chosen if self._chosen is not None else self.tasks.sample(rng)
+        task = self.chosen if self.chosen is not None else self.tasks.sample(rng)
         self.sites.begin(site, task)
         self.steps[site] = 0
         self._chats[site] = _observed_chat(task.chat)
@@ -185,7 +162,41 @@ class _Builders:
         )
 
 
-class SilentBuilder(gymnasium.Env[Observation, Any]):
+class _ChoosesTasks:
+    """The choice of tasks, which one environment and many share."""
+
+    _builders: _Builders
+
+    @property
+    def tasks(self) -> TaskCollection:
+        """The task set."""
+        return self._builders.tasks
+
+    def update_taskset(self, tasks: TaskCollection) -> None:
+        """Samples from another task set from the next reset on."""
+        _check_tasks(tasks)
+        self._builders.tasks, self._builders.chosen = tasks, None
+
+    def set_task(self, task: BuildingTask | str) -> None:
+        """Sets one task, or the task of an id of the task set, in all worlds from their next reset on.
+
+        Raises:
+            ValueError: an unknown id, an id of a task set without end, or something that is no task.
+        """
+        if isinstance(task, str):
+            try:
+                listed = dict(self.tasks)
+            except TypeError as error:
+                raise ValueError(f"no task has the id {task!r}: {error}") from error
+            if task not in listed:
+                raise ValueError(f"the task set has no task {task!r}; it has {', '.join(list(listed)[:20])}")
+            task = listed[task]
+        if not isinstance(task, BuildingTask):
+            raise ValueError(f"{task!r} is no task; give a BuildingTask, or the id of one of the task set")
+        self._builders.chosen = task
+
+
+class SilentBuilder(_ChoosesTasks, gymnasium.Env[Observation, Any]):
     """One builder. Arguments: `SilentBuilderConfig`; by default random structures of up to four blocks.
 
     `info`: `target_grid`. `unwrapped` has `update_taskset`, `set_task`, `tasks` and `current_task`.
@@ -219,19 +230,6 @@ class SilentBuilder(gymnasium.Env[Observation, Any]):
         """The builder's view, the zone from a corner, and the target, uint8 [240, 720, 3]."""
         return self._builders.picture(0) if self.render_mode == "rgb_array" else None
 
-    def update_taskset(self, tasks: TaskCollection) -> None:
-        """Samples from another task set from the next reset on."""
-        self._builders.update_taskset(tasks)
-
-    def set_task(self, task: BuildingTask | str) -> None:
-        """Sets one task, or the task of an id of the task set, from the next reset on."""
-        self._builders.set_task(task)
-
-    @property
-    def tasks(self) -> TaskCollection:
-        """The task set."""
-        return self._builders.tasks
-
     @property
     def current_task(self) -> BuildingTask | None:
         """The task of this episode, None before the first reset."""
@@ -244,7 +242,7 @@ class SilentBuilder(gymnasium.Env[Observation, Any]):
         return observed, {"target_grid": self._builders.sites.targets[0].copy()}
 
 
-class SilentBuilderVector(VectorEnv[Observation, Any, Any]):
+class SilentBuilderVector(_ChoosesTasks, VectorEnv[Observation, Any, Any]):
     """N builders in one process, stepped by compiled code; equal to N single environments.
 
     A world whose episode has ended starts the next one in the following step (`AutoresetMode.NEXT_STEP`).
@@ -302,19 +300,6 @@ class SilentBuilderVector(VectorEnv[Observation, Any, Any]):
         if self.render_mode != "rgb_array":
             return None
         return tuple(self._builders.picture(site) for site in range(self.num_envs))
-
-    def update_taskset(self, tasks: TaskCollection) -> None:
-        """Samples from another task set from the next resets on."""
-        self._builders.update_taskset(tasks)
-
-    def set_task(self, task: BuildingTask | str) -> None:
-        """Sets one task, or the task of an id of the task set, in all worlds from their next resets on."""
-        self._builders.set_task(task)
-
-    @property
-    def tasks(self) -> TaskCollection:
-        """The task set."""
-        return self._builders.tasks
 
     @property
     def current_tasks(self) -> tuple[BuildingTask | None, ...]:
