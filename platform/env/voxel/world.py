@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,6 @@ from interplay.env.world import Action, MovementRow, Outcome, Start, View, World
 
 SETTER, SOLVER = ROLES = ("setter", "solver")
 EYES_SHARE = 0.6  # of the width of a film, for what the builder sees
-MakeTasks: TypeAlias = Callable[["Voxel"], TaskSource]
 
 
 class Voxel(World):
@@ -46,11 +44,10 @@ class Voxel(World):
 
     Args:
         config: settings.
-        tasks: makes the task source of a world.
         targets: task set that episodes begin with; None: scenes of a few blocks.
     """
 
-    def __init__(self, config: VoxelConfig, *, tasks: MakeTasks, targets: TaskCollection | None = None) -> None:
+    def __init__(self, config: VoxelConfig, targets: TaskCollection | None = None) -> None:
         self.config = config
         self.scheme = config.scheme()
         self.spec = WorldSpec(
@@ -65,7 +62,6 @@ class Voxel(World):
             utterances=True,
             poses=POSES_LENGTH,
         )
-        self._tasks = tasks
         self._targets = targets
         self._site: SavedSite | None = None
         self._steppable = False
@@ -112,7 +108,14 @@ class Voxel(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        return self._tasks(self)
+        return BuildingTasks(
+            self.facts,
+            scheme=self.scheme,
+            colors=[color_id(color) for color in self.config.colors],
+            compass=self.config.compass,
+            auto_jump=self.config.auto_jump,
+            planned=self.config.targets is not None,
+        )
 
     def poses(self) -> NDArray[np.float32]:
         site = self._current()
@@ -199,16 +202,4 @@ def make_voxel(config: VoxelConfig) -> Voxel:
         ValueError: targets that do not exist, or whose data are missing or malformed.
     """
     targets = None if config.targets is None else load_targets(config.targets, config.data, config.split)
-    return Voxel(config, tasks=_tasks_of, targets=targets)
-
-
-def _tasks_of(world: Voxel) -> BuildingTasks:
-    config = world.config
-    return BuildingTasks(
-        world.facts,
-        scheme=world.scheme,
-        colors=[color_id(color) for color in config.colors],
-        compass=config.compass,
-        auto_jump=config.auto_jump,
-        planned=config.targets is not None,
-    )
+    return Voxel(config, targets)
