@@ -12,12 +12,12 @@ import numpy as np
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float64Array
+from interplay.env.input_controls import mu_law_bins
 from interplay.env.voxel.body import Way
-from interplay.env.voxel.commands import LENGTH, Command
+from interplay.env.voxel.commands import COLUMNS, LENGTH, Command
 from interplay.env.world import Component, Movement, MovementRow
 
 Control = Literal["human", "discrete", "fly"]
-MU = 20.0  # curvature of the mu-law
 _ANGLES = (-45.0, -15.0, 0.0, 15.0, 45.0)
 _SIGNS = (-1.0, 0.0, 1.0)
 _FINE_SIGNS = (-1.0, -0.25, 0.0, 0.25, 1.0)
@@ -37,20 +37,14 @@ class _Part(NamedTuple):
         return Component(self.name, len(self.values), self.values.index(0.0))
 
 
-def _mu_law(bins: int, most: float) -> tuple[float, ...]:
-    """Values from -most to most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
-    x = np.linspace(-1.0, 1.0, bins)
-    return tuple((np.sign(x) * ((1 + MU) ** np.abs(x) - 1) / MU * most).tolist())
-
-
 _HANDS = (_Part("attack", "attack", _SWITCH), _Part("use", "use", _SWITCH), _Part("hotbar", "select", _HOTBAR))
 _PARTS: Mapping[str, tuple[_Part, ...]] = {
     "human": (
         _Part("forward", "forward", _SIGNS),
         _Part("strafe", "strafe", _SIGNS),
         _Part("jump", "jump", _SWITCH),
-        _Part("yaw", "yaw", _mu_law(11, 15.0)),
-        _Part("pitch", "pitch", _mu_law(11, 10.0)),
+        _Part("yaw", "yaw", tuple(mu_law_bins(11, 15.0).tolist())),
+        _Part("pitch", "pitch", tuple(mu_law_bins(11, 10.0).tolist())),
         *_HANDS,
     ),
     "discrete": (
@@ -72,7 +66,6 @@ _PARTS: Mapping[str, tuple[_Part, ...]] = {
 }
 _WAYS: Mapping[str, Way] = {"human": "walk", "discrete": "cells", "fly": "fly"}
 _FRAMES: Mapping[str, int] = {"human": 5, "discrete": 1, "fly": 1}
-_COLUMNS = {name: column for column, name in enumerate(Command._fields)}
 
 
 class ControlScheme:
@@ -108,13 +101,14 @@ class ControlScheme:
         self.frames = _FRAMES[control]
         self.select_and_place = select_and_place
         self.components = tuple(part.component for part in kept)
+        self.names = frozenset(part.name for part in kept)  # of the components
         self._parts = tuple(kept)
         self._bins = np.array([len(part.values) for part in kept])
         self._values = np.zeros((len(kept), int(self._bins.max())))  # [component, bin]
         for row, part in enumerate(kept):
             self._values[row, : len(part.values)] = part.values
         self._rows = np.arange(len(kept))
-        self._columns = np.array([_COLUMNS[part.sets] for part in kept])
+        self._columns = np.array([COLUMNS[part.sets] for part in kept])
 
     def decode(self, movement: Movement) -> Float64Array:
         """Commands float64 [frames, 9] of bins [frames, components].
@@ -134,7 +128,7 @@ class ControlScheme:
         commands = np.zeros((frames, LENGTH))
         commands[:, self._columns] = self._values[self._rows, movement]
         if self.select_and_place:
-            commands[:, _COLUMNS["use"]] = commands[:, _COLUMNS["select"]] > 0
+            commands[:, COLUMNS["use"]] = commands[:, COLUMNS["select"]] > 0
         return commands
 
     def decode_frame(self, row: MovementRow) -> Float64Array:
