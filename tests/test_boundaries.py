@@ -58,7 +58,7 @@ COMMAI = PurePosixPath("env/commai")
 # The same for the folders and modules of env/voxel.
 VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
-    {"gaze", "matching", "structures", "gold_structures", "task_collections"},
+    {"matching", "structures", "gold_structures", "task_collections"},
     {"body", "plans", "random_tasks"},
     {"building", "controls", "corpora", "picture", "tasks", "tasksets"},
     {"config", "experts", "playing_controls"},

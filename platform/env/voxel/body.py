@@ -1,20 +1,28 @@
-"""Body of the builder: where it is, where it looks, what it holds, and how it moves in a frame."""
+"""Body of the builder: where it is, where it looks, what it meets there, what it holds, and how it moves in a frame."""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from interplay.env.arrays import Float32Array
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.commands import Command
-from interplay.env.voxel.gaze import Gaze, trace
-from interplay.env.voxel.space import MIDDLE, Cell, Grid
+from interplay.env.voxel.space import MIDDLE, Cell, Grid, in_zone
 
 LENGTH = 9  # numbers of a body
 Way = Literal["walk", "fly", "cells"]  # physics; free flight through blocks; one cell a frame
 WAYS: tuple[Way, ...] = ("walk", "fly", "cells")  # in the order of `dynamics.WALK`, `FLY`, `CELLS`
+
+
+class Gaze(NamedTuple):
+    """What a ray from the eye meets within reach. Cells are (y, x, z)."""
+
+    block: Cell | None  # first block, or a ground cell with y = -1 (also outside the zone); None if there is nothing
+    free: Cell | None  # the cell before the face met, where a block would be placed; None outside the zone
 
 
 class BuilderBody:
@@ -89,6 +97,12 @@ class BuilderBody:
         x, y, z = self.position
         return int(np.floor(y + 1e-4)), int(np.floor(x + MIDDLE + 0.5)), int(np.floor(z + MIDDLE + 0.5))
 
+    def angles_to(self, x: float, y: float, z: float) -> tuple[float, float]:
+        """Yaw and pitch of the gaze that meets a point in world coordinates."""
+        eye_x, eye_y, eye_z = self.eye
+        dx, dy, dz = x - eye_x, y - eye_y, z - eye_z
+        return math.degrees(math.atan2(-dx, dz)), math.degrees(math.atan2(-dy, math.hypot(dx, dz)))
+
     def gaze(self, grid: Grid) -> Gaze:
         """What the body looks at within its reach."""
         return trace(grid, self.eye, self.yaw, self.pitch)
@@ -97,6 +111,24 @@ class BuilderBody:
 def wrapped(angle: float) -> float:
     """An angle in degrees as -180 <= angle < 180."""
     return (angle + 180.0) % 360.0 - 180.0
+
+
+def trace(grid: Grid, eye: Sequence[float], yaw: float, pitch: float, reach: float = dynamics.REACH) -> Gaze:
+    """Follows the gaze from cell to cell, exactly.
+
+    Args:
+        grid: int8 [9, 11, 11].
+        eye: (x, y, z) in world coordinates; the cell around it is transparent.
+        yaw: degrees, 0 south, 90 west.
+        pitch: degrees, positive down.
+        reach: distance from the eye to the farthest face that counts.
+    """
+    x, y, z = (float(value) for value in eye)
+    hit, by, bx, bz, fy, fx, fz = dynamics.first_hit(grid, x, y, z, float(yaw), float(pitch), float(reach))
+    if not hit:
+        return Gaze(None, None)
+    free = (int(fy), int(fx), int(fz))
+    return Gaze((int(by), int(bx), int(bz)), free if in_zone(free) else None)
 
 
 def advance(body: BuilderBody, grid: Grid, command: Command, way: Way = "walk", auto_jump: bool = False) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array
-from interplay.env.voxel.body import BuilderBody, wrapped
+from interplay.env.voxel.body import BuilderBody, Gaze, wrapped
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import CEILING, MARGIN, best_aim, best_pillar, reachable
 from interplay.env.voxel.space import MIDDLE, SHAPE, Cell, Grid, inventory, is_supported, neighbors
@@ -40,6 +40,10 @@ class HandMove:
     color: int  # id to place; 0: break
     cell: Cell | None  # the cell that the gaze has to meet
     raises: bool = False  # places the block under oneself, jumping
+
+    def offered(self, gaze: Gaze) -> Cell | None:
+        """The cell that a gaze offers for this move: a free one to place a block in, or the block to break."""
+        return gaze.free if self.color else gaze.block
 
 
 def jobs(tally: Tally, asked: Grid, grid: Grid) -> Iterator[tuple[Job, ...]]:
@@ -81,13 +85,12 @@ class Standing:
 class Planner:
     """Finds the cheapest way to do the first job that can be done."""
 
-    def __init__(self, scheme: ControlScheme, climbs: bool) -> None:
+    def __init__(self, scheme: ControlScheme, auto_jump: bool) -> None:
         self._scheme = scheme
-        self._climbs = climbs
-        names = {component.name for component in scheme.components}
-        self._turns = bool(names & {"turn", "yaw"})
-        self._looks = bool(names & {"look", "pitch"})
-        self._raises = "jump" in names and self._looks  # never when flying
+        self._climbs = auto_jump or "jump" in scheme.names
+        self._turns = bool(scheme.names & {"turn", "yaw"})
+        self._looks = bool(scheme.names & {"look", "pitch"})
+        self._raises = "jump" in scheme.names and self._looks  # never when flying
 
     def move(self, tally: Tally, asked: Grid, grid: Grid, body: BuilderBody) -> HandMove | None:
         """The next move; None if nothing is due, or nothing can be done."""
