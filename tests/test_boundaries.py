@@ -45,8 +45,7 @@ PLAYHOUSE = PurePosixPath("env/playhouse")
 # The same for the folders and modules of env/commai. Its worlds count as tasks: both share words, and tasks are set in
 # worlds.
 COMMAI_LAYERS = (
-    {"observer", "incremental_search", "scrambling", "task_events", "state", "randomness", "events"},
-    {"serializer", "handlers"},
+    {"observer", "incremental_search", "serializer", "state", "randomness", "events"},
     {"channels", "task", "scheduler"},
     {"environment", "learners", "compat", "portraits"},
     {"config_loader", "tasks", "session", "interfaces", "lessons"},

@@ -11,16 +11,17 @@ from typing import Any
 
 from interplay.env.commai import randomness
 from interplay.env.commai.channels import InputChannel, OutputChannel
-from interplay.env.commai.events import EventManager, Trigger
-from interplay.env.commai.observer import Observable
-from interplay.env.commai.serializer import ScramblingSerializerWrapper, StandardSerializer
-from interplay.env.commai.task_events import (
+from interplay.env.commai.events import (
+    EventManager,
     MessageReceived,
     OutputMessageUpdated,
     OutputSequenceUpdated,
     SequenceReceived,
     Timeout,
+    Trigger,
 )
+from interplay.env.commai.observer import Observable
+from interplay.env.commai.serializer import ScramblingSerializerWrapper, StandardSerializer
 
 logger = logging.getLogger(__name__)
 
