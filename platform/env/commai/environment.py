@@ -6,6 +6,7 @@ import logging
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -26,7 +27,6 @@ from interplay.env.commai.serializer import ScramblingSerializerWrapper, Standar
 logger = logging.getLogger(__name__)
 
 LOWEST = float("-inf")  # the priority of silence
-_KNOWS_MODE: dict[Any, bool] = {}  # methods of schedulers: whether they take `train_mode`
 
 
 class Environment:
@@ -293,11 +293,12 @@ def _drop(token: Any) -> None:
 
 def _call(method: Callable[..., Any], *args: Any, train_mode: bool) -> Any:
     """Calls a method of a scheduler, without `train_mode` if the method does not take it."""
-    function = getattr(method, "__func__", method)
-    if function not in _KNOWS_MODE:
-        parameters = signature(function).parameters
-        keywords = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-        _KNOWS_MODE[function] = keywords or "train_mode" in parameters
-    if _KNOWS_MODE[function]:
+    if _takes_mode(getattr(method, "__func__", method)):
         return method(*args, train_mode=train_mode)
     return method(*args)
+
+
+@cache
+def _takes_mode(function: Callable[..., Any]) -> bool:
+    parameters = signature(function).parameters
+    return "train_mode" in parameters or any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())

@@ -307,18 +307,19 @@ def _joined(tokens: list[Any]) -> str:
     try:
         return "".join(tokens)
     except TypeError:
-        raise ValueError(f"a token is '0' or '1' here, got {_other(tokens)!r}") from None
+        raise _no_bit(tokens) from None
 
 
 def _bytes(bits: str) -> bytes:
     try:
         return int(bits, 2).to_bytes(len(bits) // BYTE, "big")
     except ValueError:
-        raise ValueError(f"a token is '0' or '1' here, got {_other(bits)!r}") from None
+        raise _no_bit(bits) from None
 
 
-def _other(tokens: Iterable[Any]) -> Any:
-    return next(token for token in tokens if token not in ("0", "1"))
+def _no_bit(tokens: Iterable[Any]) -> ValueError:
+    other = next(token for token in tokens if token not in ("0", "1"))
+    return ValueError(f"a token is '0' or '1' here, got {other!r}")
 
 
 def _bits(text: str) -> str:
