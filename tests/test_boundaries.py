@@ -59,10 +59,11 @@ VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
     {"matching", "structures", "gold_structures", "task_collections"},
     {"body", "plans", "random_tasks"},
-    {"building", "controls", "corpora", "picture", "tasks", "tasksets"},
-    {"config", "experts", "playing_controls"},
-    {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
-    {"world", "gymnasium_env"},
+    {"controls", "corpora", "picture", "tasks", "tasksets"},
+    {"config", "experts", "gymnasium_actions"},
+    {"observe_site", "site_state", "building_tasks", "builder_sites"},
+    {"scenes", "gymnasium_env"},
+    {"world"},
 )
 VOXEL = PurePosixPath("env/voxel")
 

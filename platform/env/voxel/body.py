@@ -1,17 +1,18 @@
-"""Body of the builder: where it is, where it looks, what it meets there, what it holds, and how it moves in a frame."""
+"""The builder and its building site: the body, its gaze, the blocks around it, and what commands do to them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from interplay.env.arrays import Float32Array
+from interplay.env.arrays import Float32Array, Float64Array
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.commands import Command
-from interplay.env.voxel.space import MIDDLE, Cell, Grid, in_zone
+from interplay.env.voxel.space import MIDDLE, Cell, Grid, empty_grid, in_zone
 
 LENGTH = 9  # numbers of a body
 Way = Literal["walk", "fly", "cells"]  # physics; free flight through blocks; one cell a frame
@@ -108,6 +109,18 @@ class BuilderBody:
         return trace(grid, self.eye, self.yaw, self.pitch)
 
 
+@dataclass
+class BuildState:
+    """Blocks and the builder. The inventory follows from the grid: 20 of each color less what it holds."""
+
+    grid: Grid = field(default_factory=empty_grid)
+    body: BuilderBody = field(default_factory=BuilderBody)
+
+    def copy(self) -> BuildState:
+        """A state that shares nothing with this one, for planners."""
+        return BuildState(self.grid.copy(), self.body.copy())
+
+
 def wrapped(angle: float) -> float:
     """An angle in degrees as -180 <= angle < 180."""
     return (angle + 180.0) % 360.0 - 180.0
@@ -132,7 +145,7 @@ def trace(grid: Grid, eye: Sequence[float], yaw: float, pitch: float, reach: flo
 
 
 def advance(body: BuilderBody, grid: Grid, command: Command, way: Way = "walk", auto_jump: bool = False) -> None:
-    """Camera and movement of one frame, in place; does not place or break (see `building.apply`).
+    """Camera and movement of one frame, in place; does not place or break (see `apply`).
 
     Args:
         body: changed in place.
@@ -154,3 +167,17 @@ def step_by_cells(
     x, y, z = position
     to_x, to_y, to_z = dynamics.cell_step(grid, float(x), float(y), float(z), dx, dz, jump)
     return float(to_x), float(to_y), float(to_z)
+
+
+def apply(state: BuildState, command: Command, way: Way = "walk", auto_jump: bool = False) -> bool:
+    """Runs one frame in place: select, attack or use by the gaze, camera, movement.
+
+    Returns:
+        Whether a block was placed or removed.
+    """
+    return apply_all(state, np.array([command], np.float64), way, auto_jump) > 0
+
+
+def apply_all(state: BuildState, commands: Float64Array, way: Way = "walk", auto_jump: bool = False) -> int:
+    """Runs the frames of `commands` [frames, 9] in place. Returns the number of blocks placed and removed."""
+    return int(dynamics.run(state.grid, state.body.numbers, commands, WAYS.index(way), auto_jump))

@@ -1,7 +1,7 @@
 """Compiled rules of the voxel world: gaze, placing and breaking, camera, and the three ways to move.
 
-The functions work on plain arrays, so that one call runs many frames of many worlds. The interfaces for callers are
-`body.py` and `building.py`. Everything is in one file because compiled functions must not call those of
+The functions work on plain arrays, so that one call runs many frames of many worlds. The interface for callers is
+`body.py`. Everything is in one file because compiled functions must not call those of
 another file (`interplay/env/compiled.py`).
 
 Grid coordinates have their origin at a corner of the zone: x and z are 5.5 larger than world coordinates, so the cell

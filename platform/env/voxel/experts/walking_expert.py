@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.arrays import Float64Array
-from interplay.env.voxel.body import BuilderBody, advance, trace, wrapped
-from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.body import BuilderBody, BuildState, advance, apply_all, trace, wrapped
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import EYE_HEIGHT, REACH, first_hit
@@ -43,7 +42,7 @@ class WalkingExpert(PlanningExpert):
         rows = []
         for _ in range(self._scheme.frames):
             rows.append(self._scheme.frame(self._command(state)))
-            apply_all(state, self._scheme.decode_frame(rows[-1]), self._scheme.way)
+            apply_all(state, self._scheme.decode(rows[-1][None], 1), self._scheme.way)
         return np.stack(rows)
 
     def _command(self, state: BuildState) -> Command:

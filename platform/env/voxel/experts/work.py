@@ -81,6 +81,10 @@ class Standing:
             row = int(self.before[row])
         return tuple(reversed(path))
 
+    def reach(self, job: Job) -> tuple[Grid, Float64Array, NDArray[np.int32], Mask, bool]:
+        """What `best_aim` and `best_pillar` take first: from where to do a job, and whether it is to break."""
+        return self.grid, self.places, self.steps, job.cells, job.colors is None
+
 
 class Planner:
     """Finds the cheapest way to do the first job that can be done."""
@@ -112,18 +116,9 @@ class Planner:
         return Standing(grid, body, *reachable(grid, float(x), float(y), float(z), self._climbs))
 
     def _aimed(self, job: Job, ground: Standing) -> HandMove | None:
-        body, attack = ground.body, job.colors is None
-        row, yaw, pitch, _ = best_aim(
-            ground.grid,
-            ground.places,
-            ground.steps,
-            job.cells,
-            attack,
-            body.yaw,
-            self._yaws(body),
-            body.pitch,
-            self._pitches(body),
-        )
+        body = ground.body
+        angles = body.yaw, self._yaws(body), body.pitch, self._pitches(body)
+        row, yaw, pitch, _ = best_aim(*ground.reach(job), *angles)
         if row < 0:
             return None
         x, y, z = ground.places[row].tolist()
@@ -142,16 +137,8 @@ class Planner:
         body, spare = ground.body, self._spare(ground.grid)
         if not self._raises or not spare:
             return None
-        row, _, _ = best_pillar(
-            ground.grid,
-            ground.places,
-            ground.steps,
-            job.cells,
-            job.colors is None,
-            self._yaws(body),
-            self._pitches(body),
-            min(PILLAR, int(inventory(ground.grid)[spare - 1])),
-        )
+        most = min(PILLAR, int(inventory(ground.grid)[spare - 1]))
+        row, _, _ = best_pillar(*ground.reach(job), self._yaws(body), self._pitches(body), most)
         return None if row < 0 else HandMove(ground.path(row), body.yaw, 90.0, spare, None, raises=True)
 
     def _scaffold(self, job: Job, grid: Grid) -> Job | None:
