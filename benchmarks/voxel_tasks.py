@@ -16,8 +16,7 @@ import numpy as np
 
 from interplay.env import registry
 from interplay.env.task import InfeasibleTask
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState
+from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.plans.chunks import cut
 from interplay.env.voxel.plans.reading import read

@@ -45,8 +45,7 @@ PLAYHOUSE = PurePosixPath("env/playhouse")
 # The same for the folders and modules of env/commai. Its worlds count as tasks: both share words, and tasks are set in
 # worlds.
 COMMAI_LAYERS = (
-    {"observer", "incremental_search", "scrambling", "task_events", "state", "randomness", "events"},
-    {"serializer", "handlers"},
+    {"observer", "incremental_search", "serializer", "state", "randomness", "events"},
     {"channels", "task", "scheduler"},
     {"environment", "learners", "compat", "portraits"},
     {"config_loader", "tasks", "session", "interfaces", "lessons"},
@@ -58,12 +57,13 @@ COMMAI = PurePosixPath("env/commai")
 # The same for the folders and modules of env/voxel.
 VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
-    {"gaze", "matching", "structures", "gold_structures", "task_collections"},
+    {"matching", "structures", "gold_structures", "task_collections"},
     {"body", "plans", "random_tasks"},
-    {"building", "controls", "corpora", "picture", "tasks", "tasksets"},
-    {"config", "experts", "playing_controls"},
-    {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
-    {"world", "gymnasium_env"},
+    {"controls", "corpora", "picture", "tasks", "tasksets"},
+    {"config", "experts", "gymnasium_actions"},
+    {"observe_site", "site_state", "building_tasks", "builder_sites"},
+    {"scenes", "gymnasium_env"},
+    {"world"},
 )
 VOXEL = PurePosixPath("env/voxel")
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState
+from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.corpora.sessions import ARCHITECT, BuildSession, Changed, Spoken
 from interplay.env.voxel.experts.building_expert import BuildingExpert
-from interplay.env.voxel.site_state import SavedSite, to_bytes
+from interplay.env.voxel.site_state import ROLES, SETTER, SOLVER, SavedSite, to_bytes
 from interplay.env.voxel.space import Grid, to_sparse
 from interplay.env.voxel.tasks.build_task import Build
-from interplay.env.voxel.world import ROLES, SETTER, SOLVER, Voxel
+from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder

@@ -66,7 +66,7 @@ class CommAIEnv(gymnasium.Env[Any, Any]):
         return f"teacher: {self._heard}\nlearner: {self._said}"
 
     def _observed(self) -> int:
-        heard = self._world.last_heard
+        heard = self._world.spoken()
         self._heard += heard
         return max(0, self._symbols.find(heard[-1:])) if heard else 0
 

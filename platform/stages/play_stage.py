@@ -41,7 +41,7 @@ class _Game:
         actions = {SETTER: Action(self.world.spec.rest(), named), SOLVER: action}
         outcome = self.world.step(actions)
         self.recorder.record(actions, outcome)
-        self.heard += self.world.last_heard
+        self.heard += self.world.spoken()
         self.reward += outcome.env_reward
         self.done = outcome.done
 

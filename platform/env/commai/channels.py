@@ -39,10 +39,6 @@ class InputChannel:
         self.tokens.append(token)
         if self.sequence_updated.observers:
             self.sequence_updated(self.get_binary())
-        return self.decode()
-
-    def decode(self) -> str:
-        """Returns the characters that the last token completes."""
         if self._reader is None:
             self._reader = reader_of(self.serializer)
         try:

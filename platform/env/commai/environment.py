@@ -6,26 +6,27 @@ import logging
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
 from interplay.env.commai import randomness
 from interplay.env.commai.channels import InputChannel, OutputChannel
-from interplay.env.commai.events import EventManager, Trigger
-from interplay.env.commai.observer import Observable
-from interplay.env.commai.serializer import ScramblingSerializerWrapper, StandardSerializer
-from interplay.env.commai.task_events import (
+from interplay.env.commai.events import (
+    EventManager,
     MessageReceived,
     OutputMessageUpdated,
     OutputSequenceUpdated,
     SequenceReceived,
     Timeout,
+    Trigger,
 )
+from interplay.env.commai.observer import Observable
+from interplay.env.commai.serializer import ScramblingSerializerWrapper, StandardSerializer
 
 logger = logging.getLogger(__name__)
 
 LOWEST = float("-inf")  # the priority of silence
-_KNOWS_MODE: dict[Any, bool] = {}  # methods of schedulers: whether they take `train_mode`
 
 
 class Environment:
@@ -292,11 +293,12 @@ def _drop(token: Any) -> None:
 
 def _call(method: Callable[..., Any], *args: Any, train_mode: bool) -> Any:
     """Calls a method of a scheduler, without `train_mode` if the method does not take it."""
-    function = getattr(method, "__func__", method)
-    if function not in _KNOWS_MODE:
-        parameters = signature(function).parameters
-        keywords = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-        _KNOWS_MODE[function] = keywords or "train_mode" in parameters
-    if _KNOWS_MODE[function]:
+    if _takes_mode(getattr(method, "__func__", method)):
         return method(*args, train_mode=train_mode)
     return method(*args)
+
+
+@cache
+def _takes_mode(function: Callable[..., Any]) -> bool:
+    parameters = signature(function).parameters
+    return "train_mode" in parameters or any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())

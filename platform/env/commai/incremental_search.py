@@ -9,6 +9,7 @@ text ends in x. The result equals `re.search` over the whole text, as tests with
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -98,14 +99,12 @@ class Shape:
 
 _OPAQUE = {"ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS"}  # a match depends on more than its own window
 _CONSUMING = {"LITERAL", "NOT_LITERAL", "ANY", "IN"}
-_SHAPES: dict[re.Pattern[str], Shape] = {}
 
 
+@cache
 def shape_of(pattern: re.Pattern[str]) -> Shape:
     """The shape of a pattern, derived once."""
-    if pattern not in _SHAPES:
-        _SHAPES[pattern] = Shape(pattern)
-    return _SHAPES[pattern]
+    return Shape(pattern)
 
 
 def _walk(parsed: Any) -> list[Any]:

@@ -26,20 +26,16 @@ class Exchange:
 
 
 class Interface(ABC):
-    """How a step is exchanged with an environment. `symbols`: what a movement chooses from, silence first."""
+    """How a step is exchanged with an environment.
+
+    `symbols`: what a movement chooses from, silence first. `movement`: of the solver. `serializer`: of the environment.
+    `characters_per_step`: how much of a task's time a step takes, for time limits.
+    """
 
     symbols: str = ""
-    characters_per_step: float = 1.0  # how much of a task's time a step takes, for time limits
-
-    @property
-    @abstractmethod
-    def serializer(self) -> Any:
-        """The serializer of the environment."""
-
-    @property
-    def movement(self) -> tuple[Component, ...]:
-        """The movement of the solver."""
-        return ()
+    movement: tuple[Component, ...] = ()
+    serializer: Any
+    characters_per_step: float = 1.0
 
     @abstractmethod
     def open(self, environment: Environment) -> Exchange:
@@ -64,18 +60,12 @@ class Bits(Interface):
     """One bit per step; silence is zeros. `nano`: the tasks are defined on bits."""
 
     symbols = "01"
+    movement = (Component("bit", 2, 0),)
 
     def __init__(self, nano: bool) -> None:
         self.nano = nano
+        self.serializer = IdentitySerializer() if nano else StandardSerializer("\0")
         self.characters_per_step = 1.0 if nano else 1 / 8
-
-    @property
-    def serializer(self) -> Any:
-        return IdentitySerializer() if self.nano else StandardSerializer("\0")
-
-    @property
-    def movement(self) -> tuple[Component, ...]:
-        return (Component("bit", 2, 0),)
 
     def open(self, environment: Environment) -> Exchange:
         return _collected([environment.next(None)])
@@ -89,17 +79,10 @@ class Characters(Interface):
 
     def __init__(self, alphabet: str) -> None:
         self.symbols = alphabet
-        self._standard = StandardSerializer()
-        self._bits = [self._standard.to_binary(character) for character in alphabet]
+        self.movement = (Component("character", len(alphabet), 0),)
+        self.serializer = StandardSerializer()
+        self._bits = [self.serializer.to_binary(character) for character in alphabet]
         self._waiting = ""  # the first bit of the teacher's next character
-
-    @property
-    def serializer(self) -> Any:
-        return self._standard
-
-    @property
-    def movement(self) -> tuple[Component, ...]:
-        return (Component("character", len(self.symbols), 0),)
 
     def open(self, environment: Environment) -> Exchange:
         self._waiting = environment.next(None)[0]
@@ -114,7 +97,7 @@ class Characters(Interface):
         calls = [step(bit) for bit in bits]
         sent = self._waiting + "".join([token for token, _ in calls[:-1]])
         self._waiting = calls[-1][0]
-        heard = self._standard.to_text(sent) or ""
+        heard = self.serializer.to_text(sent) or ""
         return Exchange(heard, tuple(reward for _, reward in calls if reward is not None))
 
 
@@ -127,12 +110,9 @@ class Utterances(Characters):
 
     def __init__(self, silence: int) -> None:
         super().__init__("")
+        self.movement = ()
         self.silence = silence
         self.characters_per_step = float(silence)
-
-    @property
-    def movement(self) -> tuple[Component, ...]:
-        return ()
 
     def step(self, environment: Environment, said: Any) -> Exchange:
         words = "" if said is None else closed(said)
@@ -142,7 +122,7 @@ class Utterances(Characters):
             if number >= len(words) and (waited if not heard.strip() else idle > 1) and environment.is_idle():
                 break
             character = words[number] if number < len(words) else SILENCE
-            for part in _whole_bytes(self._standard.to_binary(character)):
+            for part in _whole_bytes(self.serializer.to_binary(character)):
                 now = self.exchange(environment, part)
                 heard += now.heard
                 idle = idle + 1 if environment.is_idle() else 0

@@ -158,16 +158,12 @@ class CommAI(World):
         return self.interface.symbols if role == SOLVER and self.config.interface == "characters" else ""
 
     def spoken(self) -> str:
+        """The teacher's output in the last step or reset: symbols, or an utterance."""
         return self._last.heard
 
     @property
     def waits(self) -> bool:
         return self._running().is_idle() and not self.facts().task.has_ended()
-
-    @property
-    def last_heard(self) -> str:
-        """The teacher's output in the last step or reset: symbols, or an utterance."""
-        return self._last.heard
 
     def _begin(self, seed: int) -> None:
         config = self.config

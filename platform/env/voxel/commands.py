@@ -22,3 +22,6 @@ class Command(NamedTuple):
     select: float = 0.0  # id of the color to hold from now on; 0 keeps the one held
     attack: float = 0.0  # 1 removes the block under the gaze
     use: float = 0.0  # 1 places a block of the color held; with `attack` neither happens
+
+
+COLUMNS = {name: column for column, name in enumerate(Command._fields)}

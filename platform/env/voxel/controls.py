@@ -1,4 +1,4 @@
-"""Control schemes: components of the agent's movement, and their conversion to commands.
+"""Control schemes: components of the agent's movement, their conversion to commands, and the keys for people.
 
 `human` walks and jumps in 5 frames a step, `discrete` moves by cells, `fly` flies through blocks.
 """
@@ -12,12 +12,13 @@ import numpy as np
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float64Array
+from interplay.env.input_controls import ControlMode, InputControl, mu_law_bins
 from interplay.env.voxel.body import Way
-from interplay.env.voxel.commands import LENGTH, Command
-from interplay.env.world import Component, Movement, MovementRow
+from interplay.env.voxel.commands import COLUMNS, LENGTH, Command
+from interplay.env.voxel.space import COLORS
+from interplay.env.world import Component, Movement
 
 Control = Literal["human", "discrete", "fly"]
-MU = 20.0  # curvature of the mu-law
 _ANGLES = (-45.0, -15.0, 0.0, 15.0, 45.0)
 _SIGNS = (-1.0, 0.0, 1.0)
 _FINE_SIGNS = (-1.0, -0.25, 0.0, 0.25, 1.0)
@@ -37,20 +38,14 @@ class _Part(NamedTuple):
         return Component(self.name, len(self.values), self.values.index(0.0))
 
 
-def _mu_law(bins: int, most: float) -> tuple[float, ...]:
-    """Values from -most to most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
-    x = np.linspace(-1.0, 1.0, bins)
-    return tuple((np.sign(x) * ((1 + MU) ** np.abs(x) - 1) / MU * most).tolist())
-
-
 _HANDS = (_Part("attack", "attack", _SWITCH), _Part("use", "use", _SWITCH), _Part("hotbar", "select", _HOTBAR))
 _PARTS: Mapping[str, tuple[_Part, ...]] = {
     "human": (
         _Part("forward", "forward", _SIGNS),
         _Part("strafe", "strafe", _SIGNS),
         _Part("jump", "jump", _SWITCH),
-        _Part("yaw", "yaw", _mu_law(11, 15.0)),
-        _Part("pitch", "pitch", _mu_law(11, 10.0)),
+        _Part("yaw", "yaw", tuple(mu_law_bins(11, 15.0).tolist())),
+        _Part("pitch", "pitch", tuple(mu_law_bins(11, 10.0).tolist())),
         *_HANDS,
     ),
     "discrete": (
@@ -72,7 +67,6 @@ _PARTS: Mapping[str, tuple[_Part, ...]] = {
 }
 _WAYS: Mapping[str, Way] = {"human": "walk", "discrete": "cells", "fly": "fly"}
 _FRAMES: Mapping[str, int] = {"human": 5, "discrete": 1, "fly": 1}
-_COLUMNS = {name: column for column, name in enumerate(Command._fields)}
 
 
 class ControlScheme:
@@ -108,23 +102,22 @@ class ControlScheme:
         self.frames = _FRAMES[control]
         self.select_and_place = select_and_place
         self.components = tuple(part.component for part in kept)
+        self.names = frozenset(part.name for part in kept)  # of the components
         self._parts = tuple(kept)
         self._bins = np.array([len(part.values) for part in kept])
         self._values = np.zeros((len(kept), int(self._bins.max())))  # [component, bin]
         for row, part in enumerate(kept):
             self._values[row, : len(part.values)] = part.values
         self._rows = np.arange(len(kept))
-        self._columns = np.array([_COLUMNS[part.sets] for part in kept])
+        self._columns = np.array([COLUMNS[part.sets] for part in kept])
 
-    def decode(self, movement: Movement) -> Float64Array:
-        """Commands float64 [frames, 9] of bins [frames, components].
+    def decode(self, movement: Movement, frames: int | None = None) -> Float64Array:
+        """Commands float64 [frames, 9] of bins [frames, components]; by default the frames of a step.
 
         Raises:
             ValueError: another shape, or a bin out of range.
         """
-        return self._decode(np.asarray(movement), self.frames)
-
-    def _decode(self, movement: Movement, frames: int) -> Float64Array:
+        movement, frames = np.asarray(movement), frames or self.frames
         expected = (frames, len(self._parts))
         if movement.shape != expected:
             names = ", ".join(part.name for part in self._parts)
@@ -134,16 +127,8 @@ class ControlScheme:
         commands = np.zeros((frames, LENGTH))
         commands[:, self._columns] = self._values[self._rows, movement]
         if self.select_and_place:
-            commands[:, _COLUMNS["use"]] = commands[:, _COLUMNS["select"]] > 0
+            commands[:, COLUMNS["use"]] = commands[:, COLUMNS["select"]] > 0
         return commands
-
-    def decode_frame(self, row: MovementRow) -> Float64Array:
-        """The command float64 [1, 9] of one frame's bins [components].
-
-        Raises:
-            ValueError: another shape, or a bin out of range.
-        """
-        return self._decode(np.asarray(row)[None], 1)
 
     def frame(self, command: Command) -> Movement:
         """Bins int8 [components] whose values are nearest to a command; fields without a component are dropped."""
@@ -167,3 +152,50 @@ class ControlScheme:
     def angles(self, field: str = "yaw") -> tuple[float, ...]:
         """Degrees by which one frame can turn the yaw, or the pitch; empty if no component does."""
         return next((part.values for part in self._parts if part.sets == field), ())
+
+
+# By component: name, label, keys, and the value of the bin that they choose.
+_KEYS: dict[str, tuple[tuple[str, str, tuple[str, ...], float], ...]] = {
+    "forward": (("forward", "forward", ("KeyW",), 1.0), ("back", "back", ("KeyS",), -1.0)),
+    "strafe": (("left", "left", ("KeyA",), -1.0), ("right", "right", ("KeyD",), 1.0)),
+    "up": (("up", "up", ("Space",), 1.0), ("down", "down", ("ShiftLeft",), -1.0)),
+    "jump": (("jump", "jump", ("Space",), 1.0),),
+    "turn": (
+        ("turn_left", "turn left", ("KeyQ",), -15.0),
+        ("turn_right", "turn right", ("KeyE",), 15.0),
+        ("turn_far_left", "turn far to the left", ("ArrowLeft",), -45.0),
+        ("turn_far_right", "turn far to the right", ("ArrowRight",), 45.0),
+    ),
+    "look": (
+        ("look_up", "look up", ("ArrowUp", "WheelUp"), -15.0),
+        ("look_down", "look down", ("ArrowDown", "WheelDown"), 15.0),
+    ),
+    "attack": (("attack", "break", ("Mouse0", "KeyR"), 1.0),),
+    "use": (("use", "place", ("Mouse2", "KeyF"), 1.0),),
+    "hotbar": tuple((color, color, (f"Digit{number}",), float(number)) for number, color in enumerate(COLORS, 1)),
+}
+_KEYS["move"] = _KEYS["forward"]
+_HELD = frozenset({"forward", "strafe", "jump"})  # while walking; everything else happens once a press
+
+
+def playing_controls(scheme: ControlScheme) -> tuple[InputControl, ...]:
+    """The controls of the builder: held keys and the pointer for walking, presses for what moves by cells."""
+    walks = scheme.control == "human"
+    controls = []
+    for component in scheme.components:
+        values = scheme.values(component.name)
+        if component.name in ("yaw", "pitch"):
+            controls.append(_axis(component.name, values))
+            continue
+        held = component.name == "jump" or (walks and component.name in _HELD)
+        mode: ControlMode = "hold" if held else "press"
+        for name, label, keys, value in _KEYS[component.name]:
+            controls.append(InputControl(name, label, keys, component.name, (values.index(value),), mode))
+    return tuple(controls)
+
+
+def _axis(component: str, values: tuple[float, ...]) -> InputControl:
+    """Looking around by the pointer; positive pitch is down, and a pointer's way up is positive."""
+    keys, sign = (("ArrowLeft", "ArrowRight"), 1.0) if component == "yaw" else (("ArrowDown", "ArrowUp"), -1.0)
+    degrees = tuple(sign * value for value in values)
+    return InputControl(component, "look", keys, component, tuple(range(len(values))), "axis", degrees)

@@ -1,7 +1,7 @@
 """Compiled rules of the voxel world: gaze, placing and breaking, camera, and the three ways to move.
 
-The functions work on plain arrays, so that one call runs many frames of many worlds. The interfaces for callers are
-`gaze.py`, `body.py` and `building.py`. Everything is in one file because compiled functions must not call those of
+The functions work on plain arrays, so that one call runs many frames of many worlds. The interface for callers is
+`body.py`. Everything is in one file because compiled functions must not call those of
 another file (`interplay/env/compiled.py`).
 
 Grid coordinates have their origin at a corner of the zone: x and z are 5.5 larger than world coordinates, so the cell
@@ -270,12 +270,12 @@ def _stock_left(grid: Any, color: Any) -> Any:
 
 
 @compiled
-def _touches(body: Any, y: Any, x: Any, z: Any) -> Any:
-    """Whether the body is in a cell."""
-    bx, by, bz = np.float64(body[X]) + _OFFSET, np.float64(body[Y]), np.float64(body[Z]) + _OFFSET
-    beside = bx + HALF_WIDTH <= x + _SKIN or bx - HALF_WIDTH >= x + 1 - _SKIN
-    behind = bz + HALF_WIDTH <= z + _SKIN or bz - HALF_WIDTH >= z + 1 - _SKIN
-    return not (beside or behind or by + BODY_HEIGHT <= y + _SKIN or by >= y + 1 - _SKIN)
+def _touches(x: Any, y: Any, z: Any, cy: Any, cx: Any, cz: Any) -> Any:
+    """Whether a body with its feet at (x, y, z) is in a cell."""
+    bx, bz = x + _OFFSET, z + _OFFSET
+    beside = bx + HALF_WIDTH <= cx + _SKIN or bx - HALF_WIDTH >= cx + 1 - _SKIN
+    behind = bz + HALF_WIDTH <= cz + _SKIN or bz - HALF_WIDTH >= cz + 1 - _SKIN
+    return not (beside or behind or y + BODY_HEIGHT <= cy + _SKIN or y >= cy + 1 - _SKIN)
 
 
 @compiled
@@ -297,10 +297,9 @@ def act(grid: Any, body: Any, command: Any, way: Any) -> Any:
     attack, use = command[_ATTACK] > 0.5, command[_USE] > 0.5
     if attack == use:
         return False
-    eye = np.float64(body[Y]) + EYE_HEIGHT
-    hit, y, x, z, fy, fx, fz = first_hit(
-        grid, np.float64(body[X]), eye, np.float64(body[Z]), np.float64(body[YAW]), np.float64(body[PITCH]), REACH
-    )
+    px, py, pz = np.float64(body[X]), np.float64(body[Y]), np.float64(body[Z])
+    yaw, pitch = np.float64(body[YAW]), np.float64(body[PITCH])
+    hit, y, x, z, fy, fx, fz = first_hit(grid, px, py + EYE_HEIGHT, pz, yaw, pitch, REACH)
     if not hit:
         return False
     if attack:
@@ -314,7 +313,7 @@ def act(grid: Any, body: Any, command: Any, way: Any) -> Any:
     if not _stock_left(grid, color):
         return False
     jumps = way == CELLS and command[_JUMP] > 0.5
-    if _touches(body, fy, fx, fz) and not (jumps and _raise(grid, body, fy, fx, fz)):
+    if _touches(px, py, pz, fy, fx, fz) and not (jumps and _raise(grid, body, fy, fx, fz)):
         return False
     grid[fy, fx, fz] = color
     return True
@@ -391,15 +390,6 @@ def reachable(grid: Any, x: Any, y: Any, z: Any, climbs: Any) -> Any:
 
 
 @compiled
-def _touches_at(x: Any, y: Any, z: Any, cy: Any, cx: Any, cz: Any) -> Any:
-    """Whether a body with its feet at (x, y, z) is in a cell."""
-    bx, bz = x + _OFFSET, z + _OFFSET
-    aside = bx + HALF_WIDTH <= cx + _SKIN or bx - HALF_WIDTH >= cx + 1 - _SKIN
-    behind = bz + HALF_WIDTH <= cz + _SKIN or bz - HALF_WIDTH >= cz + 1 - _SKIN
-    return not (aside or behind or y + BODY_HEIGHT <= cy + _SKIN or y >= cy + 1 - _SKIN)
-
-
-@compiled
 def _some_near(wanted: Any, x: Any, eye: Any, z: Any) -> Any:
     """Whether one of the cells [n, 3] is near enough to the eye to be met."""
     far = REACH + 1.8
@@ -451,7 +441,7 @@ def best_aim(
                 else:
                     if fy < 0 or fy >= _LAYERS or fx < 0 or fx >= _SIZE or fz < 0 or fz >= _SIZE:
                         continue
-                    if not mask[fy, fx, fz] or _touches_at(x, y, z, fy, fx, fz):
+                    if not mask[fy, fx, fz] or _touches(x, y, z, fy, fx, fz):
                         continue
                 row, at_yaw, at_pitch, least = place, turn, tilt, cost
     return row, at_yaw, at_pitch, least

@@ -24,14 +24,13 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.body import Way
-from interplay.env.voxel.commands import LENGTH, Command
+from interplay.env.voxel.commands import COLUMNS, LENGTH, Command
 from interplay.env.voxel.space import COLORS
 
 ActionSpace = Literal["walking", "human-level", "discrete", "continuous", "flying"]
 Batch = Mapping[str, NDArray[Any]]  # a Dict action of N worlds
 CAMERA = {"continuous": 180.0, "discrete": 180.0, "human-level": 180.0, "flying": 5.0}  # most degrees a step
 STEP_DEGREES = 5.0  # of `walking`
-_COLUMN = {name: column for column, name in enumerate(Command._fields)}
 
 WALKING = (
     Command(),
@@ -91,23 +90,24 @@ class GymnasiumActions:
                 raise ValueError(f"the action is {actions!r}; a Dict with {', '.join(self.space)} is expected")  # type: ignore[arg-type]
             if missing := set(self.space.keys()) - set(actions):  # type: ignore[attr-defined]
                 raise ValueError(f"the action lacks {sorted(missing)}; it has {sorted(actions)}")
-            _FILL[self.name](commands, actions, bodies)
-            _turn(commands, actions["camera"], CAMERA[self.name])
+            for field, values in _FIELDS[self.name](actions, bodies).items():
+                commands[:, COLUMNS[field]] = values
+            commands[:, [COLUMNS["pitch"], COLUMNS["yaw"]]] = _turned(actions, CAMERA[self.name])
             _check(commands)
         if self.select_and_place:
-            selected = commands[:, _COLUMN["select"]] > 0
-            commands[:, _COLUMN["use"]] = np.maximum(commands[:, _COLUMN["use"]], selected)
+            selected = commands[:, COLUMNS["select"]] > 0
+            commands[:, COLUMNS["use"]] = np.maximum(commands[:, COLUMNS["use"]], selected)
         return commands
 
 
-def _turn(commands: Float64Array, camera: NDArray[Any], most: float) -> None:
-    turned = np.clip(np.asarray(camera, np.float64), -most, most)
-    commands[:, _COLUMN["pitch"]], commands[:, _COLUMN["yaw"]] = turned[:, 0], turned[:, 1]
+def _turned(actions: Batch, most: float) -> Float64Array:
+    """Degrees of pitch and yaw, [N, 2]."""
+    return np.clip(np.asarray(actions["camera"], np.float64), -most, most)[:, :2]
 
 
 def _check(commands: Float64Array) -> None:
     """Raises ValueError for commands that would leave the world in no possible state."""
-    selected = commands[:, _COLUMN["select"]]
+    selected = commands[:, COLUMNS["select"]]
     if not np.isin(selected, np.arange(len(COLORS) + 1)).all():
         raise ValueError(
             f"the action selects {selected.tolist()}: colors go from 1 to {len(COLORS)}, 0 keeps the one held"
@@ -116,17 +116,14 @@ def _check(commands: Float64Array) -> None:
         raise ValueError("the action holds a number that is not finite")
 
 
-def _hands(commands: Float64Array, actions: Batch) -> None:
-    commands[:, _COLUMN["attack"]] = actions["attack"]
-    commands[:, _COLUMN["use"]] = actions.get("use", 0)
-    commands[:, _COLUMN["select"]] = actions["hotbar"]
+def _hands(actions: Batch) -> Batch:
+    return {"attack": actions["attack"], "use": actions.get("use", np.zeros(1)), "select": actions["hotbar"]}
 
 
-def _human_level(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
-    commands[:, _COLUMN["forward"]] = np.subtract(actions["forward"], actions["back"], dtype=np.float64)
-    commands[:, _COLUMN["strafe"]] = np.subtract(actions["right"], actions["left"], dtype=np.float64)
-    commands[:, _COLUMN["jump"]] = actions["jump"]
-    _hands(commands, actions)
+def _human_level(actions: Batch, bodies: Float32Array) -> Batch:
+    forward = np.subtract(actions["forward"], actions["back"], dtype=np.float64)
+    strafe = np.subtract(actions["right"], actions["left"], dtype=np.float64)
+    return {"forward": forward, "strafe": strafe, "jump": actions["jump"], **_hands(actions)}
 
 
 _SIGNS = np.array([0.0, -1.0, 1.0])
@@ -141,34 +138,27 @@ def _signs(name: str, chosen: Any) -> Float64Array:
     return signs
 
 
-def _discrete(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
-    commands[:, _COLUMN["forward"]] = _signs("move", actions["move"])
-    commands[:, _COLUMN["strafe"]] = _signs("strafe", actions["strafe"])
-    commands[:, _COLUMN["jump"]] = actions["jump"]
-    _hands(commands, actions)
+def _discrete(actions: Batch, bodies: Float32Array) -> Batch:
+    forward, strafe = _signs("move", actions["move"]), _signs("strafe", actions["strafe"])
+    return {"forward": forward, "strafe": strafe, "jump": actions["jump"], **_hands(actions)}
 
 
-def _continuous(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+def _continuous(actions: Batch, bodies: Float32Array) -> Batch:
     """Motion along the world's axes, expressed along the yaw that the body has after this step's turn."""
     east, up, south = (
         np.clip(np.asarray(actions[name], np.float64).reshape(-1), -1, 1) for name in ("move_x", "move_y", "move_z")
     )
-    most = CAMERA["continuous"]
-    turned = bodies[:, dynamics.YAW] + np.clip(np.asarray(actions["camera"], np.float64)[:, 1], -most, most)
+    turned = bodies[:, dynamics.YAW] + _turned(actions, CAMERA["continuous"])[:, 1]
     sine, cosine = np.sin(np.radians(turned)), np.cos(np.radians(turned))
-    commands[:, _COLUMN["forward"]] = cosine * south - sine * east
-    commands[:, _COLUMN["strafe"]] = -cosine * east - sine * south
-    commands[:, _COLUMN["up"]] = up
-    _hands(commands, actions)
+    forward, strafe = cosine * south - sine * east, -cosine * east - sine * south
+    return {"forward": forward, "strafe": strafe, "up": up, **_hands(actions)}
 
 
-def _flying(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+def _flying(actions: Batch, bodies: Float32Array) -> Batch:
     moved = np.clip(np.asarray(actions["movement"], np.float64), -1, 1)
-    for column, name in enumerate(("forward", "strafe", "up")):
-        commands[:, _COLUMN[name]] = moved[:, column]
-    commands[:, _COLUMN["select"]] = actions["inventory"]
     placement = np.asarray(actions["placement"])
-    commands[:, _COLUMN["use"]], commands[:, _COLUMN["attack"]] = placement == 1, placement == 2
+    hands = {"select": actions["inventory"], "use": placement == 1, "attack": placement == 2}
+    return {"forward": moved[:, 0], "strafe": moved[:, 1], "up": moved[:, 2], **hands}
 
 
 _WAYS: Mapping[str, Way] = {
@@ -178,7 +168,7 @@ _WAYS: Mapping[str, Way] = {
     "continuous": "fly",
     "flying": "fly",
 }
-_FILL: Mapping[str, Callable[[Float64Array, Batch, Float32Array], None]] = {
+_FIELDS: Mapping[str, Callable[[Batch, Float32Array], Batch]] = {  # of `Command`, by name, from an action
     "human-level": _human_level,
     "discrete": _discrete,
     "continuous": _continuous,

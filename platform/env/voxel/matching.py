@@ -157,15 +157,10 @@ class BuildScorer:
         self.wrong_scale = wrong_scale
         self.strict = strict
         begun = empty_grid() if start is None else check_grid(start, "the start grid")
-        self.match = self.matcher.best(begun)
+        self.match = self.matcher.best(begun)  # after the last step
         self._blocks = int(np.count_nonzero(begun))
         if self._done():
             raise ValueError("the target is already built at the start: there is nothing to do")
-
-    @property
-    def intersection(self) -> int:
-        """Cells in common with the target in its best pose, after the last step."""
-        return self.match.size
 
     def step(self, grid: Grid) -> Scored:
         """Compares the grid with that of the step before."""

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState, apply
+from interplay.env.voxel.body import BuilderBody, BuildState, apply
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import COLORS, SHAPE, Cell, Grid, counts, inventory

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from interplay.env.voxel.body import BuilderBody
+from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.site_state import ROLES, SavedSite
 from interplay.env.voxel.space import MIDDLE, Grid, color_id, empty_grid
 from interplay.env.voxel.task_collections import TaskCollection
 
@@ -17,23 +16,15 @@ LOOK_DOWN = 30.0  # degrees
 SOUTHMOST = 7.0
 
 
-class VoxelScene(NamedTuple):
-    """An episode's beginning."""
-
-    grid: Grid
-    target: Grid | None
-    body: BuilderBody
-
-
-def make_scene(config: VoxelConfig, targets: TaskCollection | None, seed: int) -> VoxelScene:
-    """The scene of a seed."""
+def make_scene(config: VoxelConfig, targets: TaskCollection | None, seed: int) -> SavedSite:
+    """The beginning of the episode of a seed."""
     rng = np.random.default_rng(seed)
     if targets is None:
         grid, target = _scattered(config, rng), None
     else:
         wanted = targets.sample(rng)
         grid, target = wanted.start.copy(), wanted.target.copy()
-    return VoxelScene(grid, target, _south_of(grid, rng))
+    return SavedSite(seed, 0, dict.fromkeys(ROLES, ""), BuildState(grid, _south_of(grid, rng)), grid.copy(), target)
 
 
 def _scattered(config: VoxelConfig, rng: np.random.Generator) -> Grid:

@@ -12,12 +12,12 @@ import numpy as np
 
 from interplay.env.arrays import Float32Array
 from interplay.env.voxel import body as bodies
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState
+from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import SHAPE, Grid, check_grid
 
 VERSION = 1
+SETTER, SOLVER = ROLES = ("setter", "solver")
 MAGIC_BYTES = b"voxel"
 CELLS = math.prod(SHAPE)
 POSES_LENGTH = 1 + bodies.LENGTH + CELLS  # time, body, grid

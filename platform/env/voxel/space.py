@@ -15,9 +15,8 @@ from interplay.core.settings_validation import did_you_mean
 
 Grid = NDArray[np.int8]  # [9, 11, 11], axes (y, x, z)
 Cell = tuple[int, int, int]  # (y, x, z)
-SparseBlock = tuple[
-    int, int, int, int
-]  # (x, y, z, id): center east and south, height of the lower face, id of the color
+# (x, y, z, id): center east and south, height of the lower face, id of the color
+SparseBlock = tuple[int, int, int, int]
 
 SHAPE = (9, 11, 11)
 HEIGHT, SIZE = SHAPE[0], SHAPE[1]

@@ -139,7 +139,7 @@ class TaskSet(_Listed):
         return names
 
 
-class Subtasks(TaskCollection):
+class Subtasks(_Listed):
     """The turns of one dialogue, each a task.
 
     Turn k starts from grid k - 1 (the first one from `start`) and ends at grid k. Its chat is all that has been said up
@@ -172,19 +172,13 @@ class Subtasks(TaskCollection):
             task = BuildingTask(chat, stands[turn + 1], stands[turn], stands[-1], following=following)
             turns.insert(0, task)
             following = task if progressive else None
-        self._turns = turns
+        self._tasks = {str(turn): task for turn, task in enumerate(turns)}
         self._feasible = [task for task in turns if task.is_feasible]
         if not self._feasible:
             raise ValueError("Subtasks: every turn leaves the grid as it was, or empty: there is nothing to build")
 
     def sample(self, rng: np.random.Generator) -> BuildingTask:
         return self._feasible[int(rng.integers(len(self._feasible)))]
-
-    def __iter__(self) -> Iterator[tuple[str, BuildingTask]]:
-        return ((str(turn), task) for turn, task in enumerate(self._turns))
-
-    def __len__(self) -> int:
-        return len(self._turns)
 
 
 class CorpusTasks(_Listed):

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
-from interplay.env.arrays import Float64Array, Image
+from interplay.env.arrays import Image
 from interplay.env.input_controls import InputControl
 from interplay.env.task import TaskSource
-from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.body import apply_all
 from interplay.env.voxel.building_tasks import BuildingTasks
 from interplay.env.voxel.commands import LENGTH
 from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.controls import playing_controls
 from interplay.env.voxel.dynamics import FRAME_SECONDS
 from interplay.env.voxel.observe_site import VoxelFacts, observe, vector, vector_length
 from interplay.env.voxel.picture import corner_view, eye_of, picture, setter_view
-from interplay.env.voxel.playing_controls import playing_controls
 from interplay.env.voxel.scenes import make_scene
 from interplay.env.voxel.site_state import (
     POSES_LENGTH,
+    ROLES,
+    SETTER,
+    SOLVER,
     VERSION,
     SavedSite,
     from_bytes,
@@ -33,11 +35,9 @@ from interplay.env.voxel.site_state import (
 from interplay.env.voxel.space import color_id
 from interplay.env.voxel.task_collections import TaskCollection
 from interplay.env.voxel.tasksets import load_targets
-from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, Movement, MovementRow, Outcome, Start, View, World, WorldSpec
 
-SETTER, SOLVER = ROLES = ("setter", "solver")
 EYES_SHARE = 0.6  # of the width of a film, for what the builder sees
-MakeTasks: TypeAlias = Callable[["Voxel"], TaskSource]
 
 
 class Voxel(World):
@@ -46,11 +46,10 @@ class Voxel(World):
 
     Args:
         config: settings.
-        tasks: makes the task source of a world.
         targets: task set that episodes begin with; None: scenes of a few blocks.
     """
 
-    def __init__(self, config: VoxelConfig, *, tasks: MakeTasks, targets: TaskCollection | None = None) -> None:
+    def __init__(self, config: VoxelConfig, targets: TaskCollection | None = None) -> None:
         self.config = config
         self.scheme = config.scheme()
         self.spec = WorldSpec(
@@ -65,7 +64,6 @@ class Voxel(World):
             utterances=True,
             poses=POSES_LENGTH,
         )
-        self._tasks = tasks
         self._targets = targets
         self._site: SavedSite | None = None
         self._steppable = False
@@ -76,17 +74,14 @@ class Voxel(World):
             self._site = from_bytes(start.state, self.config)
         else:
             assert start.seed is not None
-            scene = make_scene(self.config, self._targets, start.seed)
-            said = dict.fromkeys(ROLES, "")
-            state = BuildState(scene.grid, scene.body)
-            self._site = SavedSite(start.seed, 0, said, state, scene.grid.copy(), scene.target)
+            self._site = make_scene(self.config, self._targets, start.seed)
         self._steppable, self._facts = True, None
         return self._views(observers)
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         said = {role: action.utterance for role, action in actions.items() if action.utterance is not None}
         movements = {role: action.movement for role, action in actions.items()}
-        return self._run(movements, self.scheme.decode, self.scheme.frames, said, observers)
+        return self._run(movements, self.scheme.frames, said, observers)
 
     def frame(
         self,
@@ -94,7 +89,8 @@ class Voxel(World):
         utterances: Mapping[str, str] | None = None,
         observers: Collection[str] | None = None,
     ) -> Outcome:
-        return self._run(rows, self.scheme.decode_frame, 1, utterances or {}, observers)
+        movements = {role: np.asarray(row)[None] for role, row in rows.items()}
+        return self._run(movements, 1, utterances or {}, observers)
 
     def controls(self, role: str) -> tuple[InputControl, ...]:
         return playing_controls(self.scheme) if role == SOLVER else ()
@@ -112,7 +108,14 @@ class Voxel(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        return self._tasks(self)
+        return BuildingTasks(
+            self.facts,
+            scheme=self.scheme,
+            colors=[color_id(color) for color in self.config.colors],
+            compass=self.config.compass,
+            auto_jump=self.config.auto_jump,
+            planned=self.config.targets is not None,
+        )
 
     def poses(self) -> NDArray[np.float32]:
         site = self._current()
@@ -162,8 +165,7 @@ class Voxel(World):
 
     def _run(
         self,
-        movements: Mapping[str, NDArray[np.int8]],
-        decode: Callable[[NDArray[np.int8]], Float64Array],
+        movements: Mapping[str, Movement],
         frames: int,
         said: Mapping[str, str],
         observers: Collection[str] | None,
@@ -175,7 +177,7 @@ class Voxel(World):
         for role in (*movements, *said):
             if role not in ROLES:
                 raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
-        commands = {role: decode(movement) for role, movement in movements.items()}
+        commands = {role: self.scheme.decode(movement, frames) for role, movement in movements.items()}
         resting = np.zeros((frames, LENGTH))
         apply_all(site.state, commands.get(SOLVER, resting), self.scheme.way, self.config.auto_jump)
         site.frame += frames
@@ -199,16 +201,4 @@ def make_voxel(config: VoxelConfig) -> Voxel:
         ValueError: targets that do not exist, or whose data are missing or malformed.
     """
     targets = None if config.targets is None else load_targets(config.targets, config.data, config.split)
-    return Voxel(config, tasks=_tasks_of, targets=targets)
-
-
-def _tasks_of(world: Voxel) -> BuildingTasks:
-    config = world.config
-    return BuildingTasks(
-        world.facts,
-        scheme=world.scheme,
-        colors=[color_id(color) for color in config.colors],
-        compass=config.compass,
-        auto_jump=config.auto_jump,
-        planned=config.targets is not None,
-    )
+    return Voxel(config, targets)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.body import BuilderBody, BuildState, apply_all
 from interplay.env.voxel.building_tasks import BuildingTasks
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.experts.building_expert import BuildingExpert

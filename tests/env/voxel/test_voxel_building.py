@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interplay.env.voxel.body import BuilderBody
-from interplay.env.voxel.building import BuildState, apply, apply_all
+from interplay.env.voxel.body import BuilderBody, BuildState, apply, apply_all
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.space import empty_grid, inventory, to_dense, to_sparse
 

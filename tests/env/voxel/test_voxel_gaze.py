@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from interplay.env.voxel.gaze import Gaze, trace
+from interplay.env.voxel.body import Gaze, trace
 from interplay.env.voxel.space import Cell, Grid, empty_grid
 
 

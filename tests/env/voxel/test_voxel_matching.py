@@ -120,7 +120,7 @@ def test_scales_and_strictness() -> None:
 def test_a_score_begins_at_the_start_grid() -> None:
     target = to_dense([(0, 0, 0, 1), (1, 0, 0, 1)])
     scorer = BuildScorer(target, to_dense([(0, 0, 0, 1)]))
-    assert scorer.intersection == 1
+    assert scorer.match.size == 1
     assert scorer.step(target) == Scored(1, -1, True, 2.0)
 
 

@@ -63,6 +63,11 @@ class Removals(TaskSource):
         return Idle()
 
 
+class TinyVoxel(Voxel):
+    def tasks(self) -> TaskSource:
+        return Removals(self)
+
+
 def tiny_world(targets: TaskCollection | None = None, **settings: Any) -> Voxel:
     """A voxel world with these tasks."""
-    return Voxel(VoxelConfig(**settings), tasks=Removals, targets=targets)
+    return TinyVoxel(VoxelConfig(**settings), targets)

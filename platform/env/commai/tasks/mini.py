@@ -12,7 +12,7 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from interplay.env.commai.tasks.competition.question import QuestionTask, another
+from interplay.env.commai.tasks.competition.question import QuestionTask
 
 longest_group = 3
 most_groups = 3
@@ -121,6 +121,7 @@ class _TaskSet(QuestionTask):
     """Descriptions of one kind, with strings of up to `longest` letters; half of them fit."""
 
     spoken = "aeflrstu."
+    options = ("true", "false")
     longest = 30
     draw: Callable[[random.Random], Description] = staticmethod(any_kind)
 
@@ -128,9 +129,6 @@ class _TaskSet(QuestionTask):
         fits = self.rng.random() < 0.5
         description, text = example(type(self).draw, fits, self.rng, self.longest)
         return f"description: {description}; verify: {text}.", ["true" if fits else "false"]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(["true", "false"], self.answers, rng)
 
     def correct_answer(self) -> None:
         self.set_reward(0, f"Wrong. The right answer is: {self.answers[0]}.")

@@ -14,15 +14,15 @@ from interplay.env.commai.tasks.micro import lookup_tables, small_comp
 
 PACKAGE = "interplay.env.commai.tasks"
 MODULES = {  # of the tasks that are classes of a module, by set
-    "repetition": ("competition.repetition",),
-    "counting": ("competition.counting",),
-    "objects": ("competition.objects_properties",),
-    "navigation": ("competition.navigation",),
-    "to_be_validated": ("competition.to_be_validated",),
-    "micro": ("micro.micro",),
-    "nano": ("micro.nano",),
-    "mini": ("mini",),
-    "sample": ("sample.sample_tasks",),
+    "repetition": "competition.repetition",
+    "counting": "competition.counting",
+    "objects": "competition.objects_properties",
+    "navigation": "competition.navigation",
+    "to_be_validated": "competition.to_be_validated",
+    "micro": "micro.micro",
+    "nano": "micro.nano",
+    "mini": "mini",
+    "sample": "sample.sample_tasks",
 }
 NO_TASKS = {"BaseTask", "GridTask", "QuestionTask", "SequenceTask", "UnicodeTask"}  # bases, and one for its own sake
 ALIASES = {  # further names of classes in the original's files
@@ -57,7 +57,7 @@ def sets() -> Mapping[str, tuple[str, ...]]:
 
     `lookup` has all tables and one composition of each kind; the thousands of others go by their names.
     """
-    found = {name: tuple(task for path in paths for task in _classes_of(path)) for name, paths in MODULES.items()}
+    found = {name: tuple(_classes_of(path)) for name, path in MODULES.items()}
     found["small_comp"] = tuple(f"micro.small_comp.{name}" for name in small_comp.TASKS)
     found["lookup"] = tuple(f"micro.lookup_tables.{name}" for name in _lookup_names())
     parts = ("repetition", "counting", "objects", "navigation")

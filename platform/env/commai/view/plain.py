@@ -6,7 +6,7 @@ import sys
 from typing import Any, TextIO
 
 from interplay.env.commai.channels import InputChannel
-from interplay.env.commai.task_events import Timeout
+from interplay.env.commai.events import Timeout
 
 SKIP = "SKIP"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from interplay.env.task import Expert
 from interplay.env.voxel.body import BuilderBody, wrapped
 from interplay.env.voxel.commands import Command
@@ -64,8 +62,5 @@ class AskingExpert(Expert):
 
 def _angles(body: BuilderBody, cell: Cell) -> tuple[float, float]:
     """Degrees to turn and to look down so that a cell is in the middle of the view."""
-    x, y, z = body.eye
-    dx, dy, dz = cell[1] - MIDDLE - x, cell[0] + 0.5 - y, cell[2] - MIDDLE - z
-    yaw = math.degrees(math.atan2(-dx, dz))
-    pitch = math.degrees(math.atan2(-dy, math.hypot(dx, dz)))
+    yaw, pitch = body.angles_to(cell[1] - MIDDLE, cell[0] + 0.5, cell[2] - MIDDLE)
     return wrapped(yaw - body.yaw), pitch - body.pitch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from interplay.env.voxel.body import BuilderBody, step_by_cells, wrapped
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.experts.work import HandMove, Place, Planner
-from interplay.env.voxel.space import Cell, Grid
+from interplay.env.voxel.space import Grid
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.world import Action, Movement, World
 
@@ -21,31 +22,43 @@ SAME = 1e-3  # distance and angle that count as none
 FAILURES = 3  # moves without effect in a row after which it gives up
 
 
-class BuildingExpert(Expert):
-    """Carries out a task by cells or flying. It makes a new plan whenever something else has happened than planned."""
+class PlanningExpert(Expert):
+    """Carries out a task move by move; each is planned from the blocks that stand."""
 
-    def __init__(self, task: Build, scheme: ControlScheme, auto_jump: bool) -> None:
+    def __init__(self, task: Build, scheme: ControlScheme, auto_jump: bool = False) -> None:
         self._task = task
         self._scheme = scheme
-        self._auto_jump = auto_jump
-        names = {component.name for component in scheme.components}
-        self._planner = Planner(scheme, climbs=auto_jump or "jump" in names)
+        self._planner = Planner(scheme, auto_jump)
         self._turns, self._looks = scheme.angles(), scheme.angles("pitch")
         self._move: HandMove | None = None
-        self._stage = 0  # the place of the path that it is at
+        self._stage = 0  # the place of the path that it is at, or walks to
         self._grid = task.asked  # when the move was planned
         self._failures = 0
 
     def act(self, world: World) -> Action:
         return Action(self.movement(world.facts()))
 
+    @abstractmethod
     def movement(self, facts: Any) -> Movement:
         """The movement of the next step."""
+
+    def _plan(self, grid: Grid, body: BuilderBody) -> None:
+        tally = self._task.tally(grid)
+        self.finished = tally.done
+        self._move = None if self.finished else self._planner.move(tally, self._task.asked, grid, body)
+        self._stage, self._grid = 0, grid.copy()
+
+
+class BuildingExpert(PlanningExpert):
+    """Builds by cells or flying. It makes a new plan whenever something else has happened than planned."""
+
+    def __init__(self, task: Build, scheme: ControlScheme, auto_jump: bool) -> None:
+        super().__init__(task, scheme, auto_jump)
+        self._auto_jump = auto_jump
+
+    def movement(self, facts: Any) -> Movement:
         if self._move is None or not self._is_valid(facts):
-            tally = self._task.tally(facts.grid)
-            self.finished = tally.right == tally.wanted and not tally.wrong
-            self._move = None if self.finished else self._planner.move(tally, self._task.asked, facts.grid, facts.body)
-            self._stage, self._grid = 0, facts.grid.copy()
+            self._plan(facts.grid, facts.body)
         if self._move is None or self._failures >= FAILURES:
             self.finished = True
             return self._scheme.encode()
@@ -78,7 +91,7 @@ class BuildingExpert(Expert):
         turning = 0.0 if move.raises else wrapped(move.yaw - body.yaw)
         if abs(turning) > SAME or abs(move.pitch - body.pitch) > SAME:
             return Command(yaw=nearest_angle(turning, self._turns), pitch=pitch)
-        if move.cell is not None and move.cell != _aimed_at(move, body, facts.grid):
+        if move.cell is not None and move.cell != move.offered(body.gaze(facts.grid)):
             self._failures += 1
             self._move = None
             return Command()
@@ -102,7 +115,7 @@ class BuildingExpert(Expert):
         return Command(yaw=nearest_angle(missing, self._turns))
 
     def _ways(self) -> Sequence[tuple[int, int]]:
-        names = {component.name for component in self._scheme.components}
+        names = self._scheme.names
         return [
             (forward, strafe)
             for forward, strafe in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -120,12 +133,6 @@ class BuildingExpert(Expert):
         forward = -math.sin(yaw) * dx + math.cos(yaw) * dz
         strafe = -math.cos(yaw) * dx - math.sin(yaw) * dz
         return Command(forward=round(forward), strafe=round(strafe), up=round(dy), yaw=turn)
-
-
-def _aimed_at(move: HandMove, body: BuilderBody, grid: Grid) -> Cell | None:
-    """The cell that the gaze offers for a move: a free one to place a block in, or the block to break."""
-    gaze = body.gaze(grid)
-    return gaze.free if move.color else gaze.block
 
 
 def _is_at(body: BuilderBody, place: Place) -> bool:

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 
 from interplay.env.arrays import Float64Array
-from interplay.env.task import Expert
-from interplay.env.voxel.body import BuilderBody, advance, wrapped
-from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.body import BuilderBody, BuildState, advance, apply_all, trace, wrapped
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import EYE_HEIGHT, REACH, first_hit
-from interplay.env.voxel.experts.building_expert import FAILURES, nearest_angle
-from interplay.env.voxel.experts.work import HandMove, Place, Planner
-from interplay.env.voxel.gaze import trace
+from interplay.env.voxel.experts.building_expert import FAILURES, PlanningExpert, nearest_angle
+from interplay.env.voxel.experts.work import HandMove, Place
 from interplay.env.voxel.space import MIDDLE, Grid
 from interplay.env.voxel.tasks.build_task import Build
-from interplay.env.world import Action, Movement, World
+from interplay.env.world import Movement
 
 NEAR = 0.19  # distance from the middle of a cell along each axis that counts as there
 ON_FACE = np.stack(np.meshgrid(*[np.linspace(0.1, 0.9, 5)] * 3), -1).reshape(-1, 3)  # points to aim at, by axis
@@ -29,34 +26,23 @@ CORNER = np.array([MIDDLE + 0.5, 0.0, MIDDLE + 0.5])  # x, y, z of the origin of
 WAYS = [(forward, strafe) for forward in (0, 1, -1) for strafe in (0, 1, -1)]  # the first one rests
 
 
-class WalkingExpert(Expert):
-    """Carries out a task in frames of 1/20 s. Each frame's command is applied to a copy of the state, from which the
-    next frame's follows, so that a step of several frames is as exact as one."""
+class WalkingExpert(PlanningExpert):
+    """Builds in frames of 1/20 s. Each frame's command is applied to a copy of the state, from which the next frame's
+    follows, so that a step of several frames is as exact as one."""
 
     def __init__(self, task: Build, scheme: ControlScheme) -> None:
-        self._task = task
-        self._scheme = scheme
-        names = {component.name for component in scheme.components}
-        self._planner = Planner(scheme, climbs="jump" in names)
-        self._turns, self._looks = scheme.angles(), scheme.angles("pitch")
+        super().__init__(task, scheme)
+        names = scheme.names
         self._ways = [way for way in WAYS if ("forward" in names or not way[0]) and ("strafe" in names or not way[1])]
-        self._move: HandMove | None = None
-        self._stage = 0  # the place of the path that it walks to
-        self._frames = 0  # since that place or aim was chosen
+        self._frames = 0  # since the place or the aim was chosen
         self._aim_at: tuple[float, float] | None = None  # yaw and pitch
-        self._grid = task.asked  # when the move was planned
-        self._failures = 0
-
-    def act(self, world: World) -> Action:
-        return Action(self.movement(world.facts()))
 
     def movement(self, facts: Any) -> Movement:
-        """The movement of the next step."""
         state = BuildState(facts.grid.copy(), facts.body.copy())
         rows = []
         for _ in range(self._scheme.frames):
             rows.append(self._scheme.frame(self._command(state)))
-            apply_all(state, self._scheme.decode_frame(rows[-1]), self._scheme.way)
+            apply_all(state, self._scheme.decode(rows[-1][None], 1), self._scheme.way)
         return np.stack(rows)
 
     def _command(self, state: BuildState) -> Command:
@@ -66,7 +52,7 @@ class WalkingExpert(Expert):
         if self._move is None or not np.array_equal(state.grid, self._grid):
             if not _stands(state.body):
                 return Command()
-            self._plan(state)
+            self._plan(state.grid, state.body)
         if self._move is None or self._failures >= FAILURES:
             self.finished = True
             return Command()
@@ -75,13 +61,11 @@ class WalkingExpert(Expert):
             return self._fail()
         return self._walk_or_aim(self._move, state)
 
-    def _plan(self, state: BuildState) -> None:
-        tally = self._task.tally(state.grid)
-        self.finished = tally.right == tally.wanted and not tally.wrong
-        if not np.array_equal(state.grid, self._grid):
+    def _plan(self, grid: Grid, body: BuilderBody) -> None:
+        if not np.array_equal(grid, self._grid):
             self._failures = 0
-        self._move = None if self.finished else self._planner.move(tally, self._task.asked, state.grid, state.body)
-        self._stage, self._frames, self._aim_at, self._grid = 0, 0, None, state.grid.copy()
+        super()._plan(grid, body)
+        self._frames, self._aim_at = 0, None
 
     def _fail(self) -> Command:
         """Gives the move up; the next frame plans again."""
@@ -110,8 +94,8 @@ class WalkingExpert(Expert):
 
     def _aim(self, move: HandMove, state: BuildState) -> Command:
         """A frame of turning the gaze to the face that was planned; then the hands."""
-        body, gaze = state.body, state.body.gaze(state.grid)
-        if (gaze.free if move.color else gaze.block) == move.cell:
+        body = state.body
+        if move.offered(body.gaze(state.grid)) == move.cell:
             return Command(select=move.color, use=1) if move.color else Command(attack=1)
         if self._aim_at is None:
             self._aim_at = _aim(move, state)
@@ -146,20 +130,12 @@ def _distance(state: BuildState, command: Command, to: Place) -> float:
     return math.hypot(body.position[0] - to[0], body.position[2] - to[2])
 
 
-def _towards(point: Float64Array, body: BuilderBody) -> tuple[float, float]:
-    """Yaw and pitch of the gaze that meets a point (x, y, z) in world coordinates."""
-    x, y, z = body.eye
-    dx, dy, dz = point[0] - x, point[1] - y, point[2] - z
-    return math.degrees(math.atan2(-dx, dz)), math.degrees(math.atan2(-dy, math.hypot(dx, dz)))
-
-
 def _aim(move: HandMove, state: BuildState) -> tuple[float, float]:
     """Yaw and pitch from the body's own place, which is not quite the planned one, to the face that was planned."""
     body = state.body
     for point in _points(move, state.grid):
-        yaw, pitch = _towards(point, body)
-        gaze = trace(state.grid, body.eye, yaw, pitch)
-        if (gaze.free if move.color else gaze.block) == move.cell:
+        yaw, pitch = body.angles_to(*point)
+        if move.offered(trace(state.grid, body.eye, yaw, pitch)) == move.cell:
             return yaw, pitch
     return move.yaw, move.pitch
 

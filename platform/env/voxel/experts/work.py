@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array
-from interplay.env.voxel.body import BuilderBody, wrapped
+from interplay.env.voxel.body import BuilderBody, Gaze, wrapped
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import CEILING, MARGIN, best_aim, best_pillar, reachable
 from interplay.env.voxel.space import MIDDLE, SHAPE, Cell, Grid, inventory, is_supported, neighbors
@@ -40,6 +40,10 @@ class HandMove:
     color: int  # id to place; 0: break
     cell: Cell | None  # the cell that the gaze has to meet
     raises: bool = False  # places the block under oneself, jumping
+
+    def offered(self, gaze: Gaze) -> Cell | None:
+        """The cell that a gaze offers for this move: a free one to place a block in, or the block to break."""
+        return gaze.free if self.color else gaze.block
 
 
 def jobs(tally: Tally, asked: Grid, grid: Grid) -> Iterator[tuple[Job, ...]]:
@@ -77,17 +81,20 @@ class Standing:
             row = int(self.before[row])
         return tuple(reversed(path))
 
+    def reach(self, job: Job) -> tuple[Grid, Float64Array, NDArray[np.int32], Mask, bool]:
+        """What `best_aim` and `best_pillar` take first: from where to do a job, and whether it is to break."""
+        return self.grid, self.places, self.steps, job.cells, job.colors is None
+
 
 class Planner:
     """Finds the cheapest way to do the first job that can be done."""
 
-    def __init__(self, scheme: ControlScheme, climbs: bool) -> None:
+    def __init__(self, scheme: ControlScheme, auto_jump: bool) -> None:
         self._scheme = scheme
-        self._climbs = climbs
-        names = {component.name for component in scheme.components}
-        self._turns = bool(names & {"turn", "yaw"})
-        self._looks = bool(names & {"look", "pitch"})
-        self._raises = "jump" in names and self._looks  # never when flying
+        self._climbs = auto_jump or "jump" in scheme.names
+        self._turns = bool(scheme.names & {"turn", "yaw"})
+        self._looks = bool(scheme.names & {"look", "pitch"})
+        self._raises = "jump" in scheme.names and self._looks  # never when flying
 
     def move(self, tally: Tally, asked: Grid, grid: Grid, body: BuilderBody) -> HandMove | None:
         """The next move; None if nothing is due, or nothing can be done."""
@@ -109,18 +116,9 @@ class Planner:
         return Standing(grid, body, *reachable(grid, float(x), float(y), float(z), self._climbs))
 
     def _aimed(self, job: Job, ground: Standing) -> HandMove | None:
-        body, attack = ground.body, job.colors is None
-        row, yaw, pitch, _ = best_aim(
-            ground.grid,
-            ground.places,
-            ground.steps,
-            job.cells,
-            attack,
-            body.yaw,
-            self._yaws(body),
-            body.pitch,
-            self._pitches(body),
-        )
+        body = ground.body
+        angles = body.yaw, self._yaws(body), body.pitch, self._pitches(body)
+        row, yaw, pitch, _ = best_aim(*ground.reach(job), *angles)
         if row < 0:
             return None
         x, y, z = ground.places[row].tolist()
@@ -139,16 +137,8 @@ class Planner:
         body, spare = ground.body, self._spare(ground.grid)
         if not self._raises or not spare:
             return None
-        row, _, _ = best_pillar(
-            ground.grid,
-            ground.places,
-            ground.steps,
-            job.cells,
-            job.colors is None,
-            self._yaws(body),
-            self._pitches(body),
-            min(PILLAR, int(inventory(ground.grid)[spare - 1])),
-        )
+        most = min(PILLAR, int(inventory(ground.grid)[spare - 1]))
+        row, _, _ = best_pillar(*ground.reach(job), self._yaws(body), self._pitches(body), most)
         return None if row < 0 else HandMove(ground.path(row), body.yaw, 90.0, spare, None, raises=True)
 
     def _scaffold(self, job: Job, grid: Grid) -> Job | None:

@@ -8,50 +8,14 @@ from interplay.env.voxel.plans.chunks import Chunk
 from interplay.env.voxel.space import Cell
 
 NUMBERS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]  # fmt: skip
 ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-]
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth",
+    "nineteenth", "twentieth",
+]  # fmt: skip
 DIRECTIONS: Mapping[str, Cell] = {
     "north": (0, 0, -1),
     "east": (0, 1, 0),
@@ -69,6 +33,11 @@ NOUNS: Mapping[str, tuple[str, ...]] = {  # of each shape, with synonyms
     "square": ("square",),
     "slab": ("slab", "platform"),
 }
+
+
+def article(word: str) -> str:
+    """The indefinite article before a word."""
+    return "an" if word[:1] in tuple("aeiou") else "a"
 
 
 def add(cell: Cell, direction: Cell, steps: int = 1) -> Cell:

@@ -17,6 +17,7 @@ from interplay.env.voxel.plans.grammar import (
     VERBS,
     add,
     anchor_of,
+    article,
     parts_of,
 )
 from interplay.env.voxel.space import Cell, color_name
@@ -79,7 +80,7 @@ class Wording:
         color, noun = color_name(chunk.color), self._pick(NOUNS[chunk.shape])
         count = NUMBERS[len(chunk.cells)] if len(chunk.cells) < len(NUMBERS) else str(len(chunk.cells))
         if chunk.shape == "block":
-            return f"a {color} {noun}" if color != "orange" else f"an {color} {noun}"
+            return f"{article(color)} {color} {noun}"
         if chunk.shape in ("row", "tower"):
             return f"a {noun} of {count} {color} blocks"
         _, width, depth = chunk.size

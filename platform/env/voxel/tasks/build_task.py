@@ -70,12 +70,11 @@ class Build(Task):
         return self.goal.tally(self.asked, grid)
 
     def success(self, facts: Any, said: Sequence[str]) -> bool:
-        tally = self.tally(facts.grid)
-        return tally.right == tally.wanted and not tally.wrong
+        return self.tally(facts.grid).done
 
     def progress(self, facts: Any) -> float:
         tally = self.tally(facts.grid)
-        if tally.right == tally.wanted and not tally.wrong:
+        if tally.done:
             return 1.0
         credit = self._credit(facts, tally) if tally.right < tally.wanted else 0.0
         return float(np.clip((tally.right - tally.wrong + credit) / tally.wanted, 0.0, 0.99))

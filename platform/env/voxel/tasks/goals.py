@@ -27,6 +27,11 @@ class Tally(NamedTuple):
     uncleared: NDArray[np.bool_]  # cells that still have to be cleared, [9, 11, 11]
     misplaced: Grid  # in each cell changed wrongly, the id that was there plus 1; 0 elsewhere
 
+    @property
+    def done(self) -> bool:
+        """Whether all that is wanted is done, and nothing else has changed."""
+        return self.right == self.wanted and not self.wrong
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from interplay.env.task import InfeasibleTask
-from interplay.env.voxel.plans.grammar import COMPASS, NUMBERS
+from interplay.env.voxel.plans.grammar import COMPASS, NUMBERS, article
 from interplay.env.voxel.plans.target_plan import NextStep, plan_of
 from interplay.env.voxel.plans.wording import Wording, sentences
 from interplay.env.voxel.space import Cell, Grid, color_name, inventory
@@ -78,7 +78,7 @@ def sample(kind: str, scene: BuildScene, rng: np.random.Generator) -> Build | Bl
     if kind in ("step", "build"):
         return _planned(kind, scene, rng)
     params = INSTRUCTIONS[kind](scene, rng)
-    return _possible(Build(kind, word(kind, scene.grid, params), scene.grid.copy(), params))
+    return _possible(Build(kind, word(WORDS[kind], scene.grid, params), scene.grid.copy(), params))
 
 
 def _possible(task: Build) -> Build:
@@ -87,23 +87,28 @@ def _possible(task: Build) -> Build:
     return task
 
 
-def word(kind: str, grid: Grid, params: Params) -> str:
-    """The words of an instruction."""
+WORDS: Mapping[str, str] = {  # of an instruction, by kind
+    "place": "place {block}",
+    "stack": "put {block} on {anchor}",
+    "beside": "put {block} {side} {anchor}",
+    "remove": "remove {anchor}",
+    "tower": "build a tower of {count} {color} blocks",
+    "row": "build a row of {count} {color} blocks",
+    "square": "build a {count} by {count} square of {color} blocks",
+    "swap": "replace {anchor} with {block}",
+}
+
+
+def word(words: str, grid: Grid, params: Params) -> str:
+    """The words of an instruction, such as one of `WORDS`, about these blocks."""
     color = color_name(params["color"]) if "color" in params else ""
-    block = f"{'an' if color[:1] in 'aeiou' and color else 'a'} {color} block"
-    anchor = f"the {color_name(int(grid[tuple(params['anchor'])]))} block" if "anchor" in params else ""
-    count = NUMBERS[params["count"]] if "count" in params else ""
-    side = f"{params['side']} of" if params.get("side") else "next to"
-    return {
-        "place": f"place {block}",
-        "stack": f"put {block} on {anchor}",
-        "beside": f"put {block} {side} {anchor}",
-        "remove": f"remove {anchor}",
-        "tower": f"build a tower of {count} {color} blocks",
-        "row": f"build a row of {count} {color} blocks",
-        "square": f"build a {count} by {count} square of {color} blocks",
-        "swap": f"replace {anchor} with {block}",
-    }[kind]
+    return words.format(
+        color=color,
+        block=f"{article(color)} {color} block",
+        anchor=f"the {color_name(int(grid[tuple(params['anchor'])]))} block" if "anchor" in params else "",
+        count=NUMBERS[params["count"]] if "count" in params else "",
+        side=f"{params['side']} of" if params.get("side") else "next to",
+    )
 
 
 def _stack(scene: BuildScene, rng: np.random.Generator) -> Params:
@@ -216,16 +221,8 @@ def _unclear(scene: BuildScene, rng: np.random.Generator) -> Build:
     clear = sample(kind, scene, rng)
     assert isinstance(clear, Build)
     lacks, left = _one_of(_UNCLEAR[kind], rng)
-    params = clear.params
-    color = color_name(params["color"]) if "color" in params else ""
-    anchor = f"the {color_name(int(scene.grid[tuple(params['anchor'])]))} block" if "anchor" in params else ""
-    words = left.format(
-        color=color,
-        anchor=anchor,
-        block=f"{'an' if color == 'orange' else 'a'} {color} block",
-        count=NUMBERS[params.get("count", 0)],
-    )
-    return Build("unclear", words, clear.asked, params, clear_words=clear.instruction, lacks=lacks, of=kind)
+    words = word(left, scene.grid, clear.params)
+    return Build("unclear", words, clear.asked, clear.params, clear_words=clear.instruction, lacks=lacks, of=kind)
 
 
 def _color_question(scene: BuildScene, rng: np.random.Generator) -> BlockQuestion:
@@ -253,8 +250,7 @@ def _exist_question(scene: BuildScene, rng: np.random.Generator) -> BlockQuestio
     color = _one_of(standing if there else absent, rng)
     name = color_name(color)
     cells = tuple(cell for cell, of in scene.blocks() if of == color)
-    article = "an" if name == "orange" else "a"
-    return BlockQuestion("exist", f"is there {article} {name} block?", "yes" if there else "no", cells)
+    return BlockQuestion("exist", f"is there {article(name)} {name} block?", "yes" if there else "no", cells)
 
 
 QUESTIONS: Mapping[str, Callable[[BuildScene, np.random.Generator], BlockQuestion]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 from interplay.env.commai.tasks.competition import messages
@@ -15,15 +14,14 @@ max_total = 10  # things in a list
 class SimpleCountingTask(QuestionTask):
     """The number of objects of one kind in a list: "I have a key and a pear. How many pears ..."."""
 
+    options = messages.numbers_in_words
+
     def ask(self) -> tuple[str, Sequence[str]]:
         kinds = self.rng.sample(vocabulary, 4)  # few kinds, so that some come more than once
         things = [self.rng.choice(kinds) for _ in range(self.rng.randint(1, max_total))]
         kind = self.rng.choice(kinds)
         question = f"I have {messages.enumerate_things(things)}. How many {messages.pluralize(kind, 2)} do I have?"
         return question, [messages.numbers_in_words[things.count(kind)]]
-
-    def mistake(self, rng: random.Random) -> str:
-        return rng.choice([word for word in messages.numbers_in_words if word not in self.answers])
 
     def correct_answer(self) -> None:
         self.set_reward(0, f"Wrong. The right answer is: {self.answers[0]}.")

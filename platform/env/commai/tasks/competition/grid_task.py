@@ -22,10 +22,11 @@ objects = all_objects
 class GridTask(BaseTask):
     """A task in a grid world, by default a new one. limit: bits.
 
-    Subclasses implement `prepare`, which sets up the world, and `instruction`.
+    Subclasses implement `prepare`, which sets up the world, and state the instruction as `form`, a format of `task`.
     """
 
     limit = 1000
+    form = ""
     spoken = f"{string.ascii_lowercase}I ."
 
     def __init__(self, world: World | None = None) -> None:
@@ -49,7 +50,7 @@ class GridTask(BaseTask):
 
     def instruction(self) -> str:
         """The instruction."""
-        raise NotImplementedError
+        return self.form.format(task=self)
 
     @on_init()
     def on_init(self, event: Any) -> None:
@@ -97,6 +98,11 @@ class GridTask(BaseTask):
     def target(self) -> str:
         """The target with its article."""
         return messages.indef_article(self.target_obj)
+
+    @property
+    def targets(self) -> str:
+        """Several targets, in words."""
+        return messages.pluralize(self.target_obj, 2)
 
     def facing(self, direction: str) -> Iterator[str]:
         """Yields the commands that turn the learner to a direction."""

@@ -23,13 +23,11 @@ class TurningTask(GridTask):
     """Turn to a side: "Turn left."."""
 
     limit = 576
+    form = "Turn {task.target_turn}."
 
     def prepare(self) -> None:
         self.target_turn = self.rng.choice(list(SIDES))
         self.state.target_direction = self.grid.get_clockwise_direction(SIDES[self.target_turn])
-
-    def instruction(self) -> str:
-        return f"Turn {self.target_turn}."
 
     @on_state_changed(lambda world, task: world.learner_direction == task.target_direction)
     def on_turned(self, event: Any) -> None:
@@ -46,6 +44,7 @@ class MovingTask(GridTask):
     """Move one step forward: "Move forward."."""
 
     limit = 600
+    form = "Move forward."
 
     def prepare(self) -> None:
         self.target_direction = self.draw_direction()
@@ -54,9 +53,6 @@ class MovingTask(GridTask):
     def draw_direction(self) -> str:
         """The direction to move in."""
         return str(self.grid.state.learner_direction)
-
-    def instruction(self) -> str:
-        return "Move forward."
 
     @on_state_changed(lambda world, task: world.learner_pos == task.dest_pos)
     def on_moved(self, event: Any) -> None:
@@ -67,43 +63,37 @@ class MovingTask(GridTask):
         yield "I move forward."
 
     def confused(self, rng: random.Random) -> Iterator[str]:
-        yield from self.facing(self.grid.get_clockwise_direction(1 if self.target_direction != self.right() else -1))
+        right, left = (self.grid.get_clockwise_direction(quarters) for quarters in (1, -1))
+        yield from self.facing(left if self.target_direction == right else right)
         yield "I move forward."
-
-    def right(self) -> str:
-        """The direction to the learner's right."""
-        return self.grid.get_clockwise_direction(1)
 
 
 class MovingRelativeTask(MovingTask):
     """Move one step to a side: "Move left."."""
 
     limit = 784
+    form = "Move {task.target_turn}."
 
     def draw_direction(self) -> str:
         self.target_turn = self.rng.choice(list(SIDES))
         return self.grid.get_clockwise_direction(SIDES[self.target_turn])
-
-    def instruction(self) -> str:
-        return f"Move {self.target_turn}."
 
 
 class MovingAbsoluteTask(MovingTask):
     """Move one step in a compass direction: "You are facing north, move west."."""
 
     limit = 2336
+    form = "You are facing {task.grid.state.learner_direction}, move {task.target_direction}."
 
     def draw_direction(self) -> str:
         return self.grid.get_clockwise_direction(self.rng.randint(1, 3))
-
-    def instruction(self) -> str:
-        return f"You are facing {self.grid.state.learner_direction}, move {self.target_direction}."
 
 
 class PickUpTask(GridTask):
     """Pick up an object in front of the learner."""
 
     limit = 1328
+    form = "You have {task.target} in front of you. Pick up the {task.target_obj}."
 
     def prepare(self) -> None:
         self.direction = self.draw_direction()
@@ -119,9 +109,6 @@ class PickUpTask(GridTask):
     def draw_steps(self) -> int:
         """The distance of the object in steps."""
         return 1
-
-    def instruction(self) -> str:
-        return f"You have {self.target} in front of you. Pick up the {self.target_obj}."
 
     @on_state_changed(lambda world, task: world.learner_inventory[task.target_obj] > task.initial_count)
     def on_picked_up(self, event: Any) -> None:
@@ -141,12 +128,10 @@ class PickUpAroundTask(PickUpTask):
     """Pick up an object next to the learner, in a given compass direction."""
 
     limit = 2896
+    form = "There is {task.target} {task.direction} from you, pick up the {task.target_obj}."
 
     def draw_direction(self) -> str:
         return self.rng.choice(self.grid.clockwise_directions)
-
-    def instruction(self) -> str:
-        return f"There is {self.target} {self.direction} from you, pick up the {self.target_obj}."
 
 
 class PickUpInFrontTask(PickUpTask):
@@ -166,24 +151,20 @@ class FindObjectAroundTask(PickUpAroundTask):
     """Find and pick up an object next to the learner."""
 
     limit = 10000
-
-    def instruction(self) -> str:
-        return f"Pick the {self.target_obj} next to you."
+    form = "Pick the {task.target_obj} next to you."
 
 
 class GivingTask(GridTask):
     """Give back an object that the teacher has given."""
 
     limit = 1280
+    form = "I gave you {task.target}. Give it back to me."
 
     def prepare(self) -> None:
         self.lend()
         state = self.grid.state
         state.teacher_accepts.add(self.target_obj)
         self.state.target_obj, self.state.initial_count = self.target_obj, state.teacher_inventory[self.target_obj]
-
-    def instruction(self) -> str:
-        return f"I gave you {self.target}. Give it back to me."
 
     @on_state_changed(lambda world, task: world.teacher_inventory[task.target_obj] > task.initial_count)
     def on_given(self, event: Any) -> None:
@@ -201,14 +182,12 @@ class PickUpAroundAndGiveTask(PickUpAroundTask):
     """Pick up an object next to the learner and give it to the teacher."""
 
     limit = 5584
+    form = "There is {task.target} {task.direction} from you. Pick it up and give it to me."
 
     def prepare(self) -> None:
         super().prepare()
         self.state.picked_up = False
         self.state.given = self.grid.state.teacher_inventory[self.target_obj]
-
-    def instruction(self) -> str:
-        return f"There is {self.target} {self.direction} from you. Pick it up and give it to me."
 
     @on_state_changed(lambda world, task: world.learner_inventory[task.target_obj] > task.initial_count)
     def on_picked_up(self, event: Any) -> None:
@@ -238,12 +217,10 @@ class LookTask(GridTask):
     """Look in the direction to the learner's left or right: "Look to the east."."""
 
     limit = 1000
+    form = "Look to the {task.direction}."
 
     def prepare(self) -> None:
         self.direction = self.grid.get_clockwise_direction(self.rng.choice(list(SIDES.values())))
-
-    def instruction(self) -> str:
-        return f"Look to the {self.direction}."
 
     @on_message(r"I look\.$")
     def check_look(self, event: Any) -> None:
@@ -262,13 +239,11 @@ class LookAroundTask(GridTask):
     """Look in all four directions from one cell."""
 
     limit = 5000
+    form = "Look around. You are facing {task.grid.state.learner_direction}."
 
     def prepare(self) -> None:
         self.state.start = self.grid.state.learner_pos
         self.seen: set[str] = set()
-
-    def instruction(self) -> str:
-        return f"Look around. You are facing {self.grid.state.learner_direction}."
 
     @on_message(r"I look\.$")
     def check_look(self, event: Any) -> None:
@@ -301,14 +276,12 @@ class CountingInventoryTask(GridTask):
     """Count the objects of one kind in the learner's inventory; several attempts are allowed."""
 
     limit = 800
+    form = "How many {task.targets} do you have?"
 
     def prepare(self) -> None:
         held = [name for name, count in self.grid.state.learner_inventory.items() if count and name in objects]
         if held and self.rng.random() < 0.5:
             self.target_obj = self.rng.choice(held)
-
-    def instruction(self) -> str:
-        return f"How many {messages.pluralize(self.target_obj, 2)} do you have?"
 
     def is_right(self, event: Any) -> bool:
         """Whether the message ends in the right number."""
@@ -360,8 +333,7 @@ class CountingInventoryGivingTask(CountingInventoryTask):
         if self.stage == "before":
             self.stage = "holding"
             self.lend()
-            things = messages.pluralize(self.target_obj, 2)
-            self.set_message(f"{feedback} I gave you {self.target}. How many {things} do you have now?")
+            self.set_message(f"{feedback} I gave you {self.target}. How many {self.targets} do you have now?")
         elif self.stage == "holding":
             self.stage = "giving"
             self.grid.state.teacher_accepts.add(self.target_obj)
@@ -374,8 +346,7 @@ class CountingInventoryGivingTask(CountingInventoryTask):
         if self.stage == "giving":
             self.stage, self.lent = "after", False
             self.grid.state.teacher_accepts.discard(self.target_obj)
-            things = messages.pluralize(self.target_obj, 2)
-            self.set_message(f"Good! You gave me {self.target}. How many {things} do you have now?")
+            self.set_message(f"Good! You gave me {self.target}. How many {self.targets} do you have now?")
 
     def expert(self) -> Iterator[str]:
         yield f"{self.number()}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from interplay.env.commai.tasks.competition import messages
@@ -16,7 +16,7 @@ from interplay.env.commai.tasks.competition.baskets import (
     reverse_global_properties,
     shared_objects,
 )
-from interplay.env.commai.tasks.competition.question import QuestionTask, another, last_sentence
+from interplay.env.commai.tasks.competition.question import QuestionTask, last_sentence
 
 delimiters = re.compile(r", and |, | and | ")
 
@@ -24,15 +24,14 @@ delimiters = re.compile(r", and |, | and | ")
 class ObjectExistenceTask1(QuestionTask):
     """Does the teacher have this object? One object is named; several attempts are allowed."""
 
+    options = ("yes", "no")
+
     def ask(self) -> tuple[str, Sequence[str]]:
         self.had, self.asked = self.rng.choice(all_objects), self.rng.choice(all_objects)
         if self.rng.random() < 0.5:
             self.asked = self.had
         question = f"Let's play game with objects. I have {self.had}. Do I have {self.asked}?"
         return question, ["yes" if self.had == self.asked else "no"]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(["yes", "no"], self.answers, rng)
 
     def reward_answer(self) -> None:
         self.set_reward(1, "Correct!")
@@ -48,6 +47,8 @@ class ObjectExistenceTask1(QuestionTask):
 class ObjectExistenceTask2(QuestionTask):
     """Does the teacher have an object of this kind? Several objects are named."""
 
+    options = ("yes", "no")
+
     def ask(self) -> tuple[str, Sequence[str]]:
         things = self.rng.sample(all_objects, self.rng.randint(1, 5))
         self.there = self.rng.random() < 0.5
@@ -57,9 +58,6 @@ class ObjectExistenceTask2(QuestionTask):
         question = f"I have {messages.enumerate_things(things)}. Do I have {self.asked}?"
         return question, [answer, answer.capitalize(), answer.upper()]
 
-    def mistake(self, rng: random.Random) -> str:
-        return another(["yes", "no"], self.answers, rng)
-
     def correct_answer(self) -> None:
         self.set_reward(0, f"Wrong. I do {'' if self.there else 'not '}have {self.asked}.")
 
@@ -68,6 +66,7 @@ class _BasketTask(QuestionTask):
     """Question about the baskets. Wrong answers get no reply; at the limit the teacher sends "{verdict}: ..."."""
 
     verdict = "the right answer is"
+    options: Collection[str] = all_properties
 
     def reveal(self) -> str:
         """The sentence with the right answer."""
@@ -90,21 +89,13 @@ class _BasketTask(QuestionTask):
         return basket, self.rng.choice(list(reverse_global_properties[basket]))
 
 
-class _PropertyTask(_BasketTask):
-    """Question whose answer is a property."""
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(all_properties, self.answers, rng)
-
-
 class _NumberTask(_BasketTask):
     """Question whose answer is a number, in letters or in digits."""
 
+    options = messages.numbers_in_words
+
     def count(self, question: str, number: int) -> tuple[str, Sequence[str]]:
         return question, list(reversed(messages.number_to_strings(number)))
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(messages.numbers_in_words, self.answers, rng)
 
 
 class _ListTask(_BasketTask):
@@ -114,7 +105,6 @@ class _ListTask(_BasketTask):
     spoken = f"{string.ascii_lowercase} ,."
     verdict = "the right properties are"
     nothing = "none"
-    options: Sequence[str] = all_properties
 
     def listed(self, question: str, items: Sequence[str]) -> tuple[str, Sequence[str]]:
         self.items = sorted(items) or [self.nothing]
@@ -142,7 +132,7 @@ class _PersistentTask(_BasketTask):
         self.set_reward(0, f"you are too slow. {self.reveal()}")
 
 
-class AssociateObjectWithPropertyTask(_PropertyTask):
+class AssociateObjectWithPropertyTask(_BasketTask):
     """Repeat a property that the question itself states."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
@@ -154,15 +144,14 @@ class AssociateObjectWithPropertyTask(_PropertyTask):
 class VerifyThatObjectHasPropertyTask(_BasketTask):
     """Does an object have a property? Yes or no."""
 
+    options = ("yes", "no")
+
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, name = self.draw_object()
         true = global_properties[basket][name]
         holds = self.rng.random() < 0.5
         property_ = self.rng.choice(true if holds else [p for p in all_properties if p not in true])
         return f"is {name} {property_} in {basket}'s basket?", ["yes" if holds else "no"]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(["yes", "no"], self.answers, rng)
 
 
 class ListPropertiesOfAnObjectTask(_ListTask):
@@ -174,7 +163,7 @@ class ListPropertiesOfAnObjectTask(_ListTask):
         return self.listed(question, global_properties[basket][name])
 
 
-class NameAPropertyOfAnObjectTask(_PropertyTask):
+class NameAPropertyOfAnObjectTask(_BasketTask):
     """Name one property of an object."""
 
     verdict = "one right answer is"
@@ -209,14 +198,12 @@ class NameAnObjectWithAPropertyTask(_PersistentTask):
     """Name one object with a property."""
 
     verdict = "one right answer is"
+    options = all_objects
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, property_ = self.draw_property()
         question = f"can you tell me an object that is {property_} in {basket}'s basket?"
         return question, reverse_global_properties[basket][property_]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(all_objects, self.answers, rng)
 
 
 class HowManyObjectsHaveACertainPropertyTask(_PersistentTask, _NumberTask):

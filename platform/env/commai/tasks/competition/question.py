@@ -15,14 +15,15 @@ from interplay.env.commai.tasks.competition.base import BaseTask
 class QuestionTask(BaseTask):
     """One question or instruction and its right answers, which the learner closes with a full stop.
 
-    A subclass implements `ask` and `mistake`, and states the rest in class attributes and, where it differs, in
+    A subclass implements `ask`, and states the rest in class attributes and, where it differs, in `mistake`,
     `reward_answer`, `correct_answer` and `give_away_answer`. `limit`: bits. `exact`: whether nothing but silence may
-    precede the answer. `spoken`: the characters that the right answers need.
+    precede the answer. `spoken`: the characters that the right answers need. `options`: answers, right and wrong ones.
     """
 
     limit = 3000
     exact = False
     spoken = f"{string.ascii_lowercase} ."
+    options: Collection[str] = ()
 
     def __init__(self, world: World | None = None) -> None:
         super().__init__(max_time=self.limit, world=world)
@@ -35,7 +36,7 @@ class QuestionTask(BaseTask):
 
     def mistake(self, rng: random.Random) -> str:
         """A wrong answer of the right form."""
-        raise NotImplementedError
+        return another(self.options, self.answers, rng)
 
     def is_right(self, event: Any) -> bool:
         """Whether the sentence that has just ended is a right answer."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from interplay.env.commai.task import Task, World, on_message, on_start, on_timeout
 from interplay.env.commai.tasks.competition import messages
-from interplay.env.commai.tasks.competition.question import QuestionTask, another
+from interplay.env.commai.tasks.competition.question import QuestionTask
 
 verbs = ["say", "repeat"]
 phrases = ["hello", "good morning", "thank you", "blue kite", "wooden boat", "drum", "see you soon"]
@@ -66,22 +66,19 @@ class RepeatCharacterTask(QuestionTask):
 
     limit = 1000
     spoken = f"{string.ascii_letters}."
-    targets: Sequence[str] = string.ascii_letters
+    options: Sequence[str] = string.ascii_letters
     form = "{verb} {target}."
 
     def ask(self) -> tuple[str, Sequence[str]]:
-        target, rng = self.rng.choice(self.targets), self.rng
+        target, rng = self.rng.choice(self.options), self.rng
         return self.form.format(verb=rng.choice(verbs), target=target, context=rng.choice(context)), [target]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(self.targets, self.answers, rng)
 
 
 class RepeatWhatISayTask(RepeatCharacterTask):
     """A phrase to repeat: "say blue kite."."""
 
     spoken = QuestionTask.spoken
-    targets = phrases
+    options = phrases
 
 
 class RepeatWhatISay2Task(RepeatWhatISayTask):
@@ -143,19 +140,18 @@ class RepeatWhatISayDisjunctionTask(QuestionTask):
     """A choice of two phrases to repeat: "say drum or hello."."""
 
     exact = True
+    options = phrases
 
     def ask(self) -> tuple[str, Sequence[str]]:
         pair = self.rng.sample(phrases, 2)
         return f"{self.rng.choice(verbs)} {pair[0]} or {pair[1]}.", pair
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(phrases, self.answers, rng)
 
 
 class RepeatWhatISayConjunctionNegationTask(QuestionTask):
     """Two phrases, each to repeat or not: "say drum and do not repeat hello."; silence where both are forbidden."""
 
     exact = True
+    options = phrases
 
     def ask(self) -> tuple[str, Sequence[str]]:
         rng = self.rng
@@ -180,7 +176,7 @@ class RepeatWhatISayConjunctionNegationTask(QuestionTask):
             self.reward_answer()
 
     def mistake(self, rng: random.Random) -> str:
-        return another(phrases, self.answers, rng) if self.answers else rng.choice(phrases)
+        return super().mistake(rng) if self.answers else rng.choice(phrases)
 
 
 class VerbTask(QuestionTask):

@@ -10,7 +10,7 @@ from typing import Any
 from interplay.env.commai.task import on_message
 from interplay.env.commai.tasks.competition import messages
 from interplay.env.commai.tasks.competition.baskets import global_properties
-from interplay.env.commai.tasks.competition.question import QuestionTask, another
+from interplay.env.commai.tasks.competition.question import QuestionTask
 
 italian_objects = {
     "anchor": "ancora",
@@ -41,15 +41,14 @@ longest_number = 5
 class ItalianHowManyPropertiesDoesAnObjectHaveTask(QuestionTask):
     """Count the properties of an object, in Italian words or in digits. Wrong answers get no reply."""
 
+    options = italian_numbers
+
     def ask(self) -> tuple[str, Sequence[str]]:
         basket = self.rng.choice(list(global_properties))
         name = self.rng.choice(list(global_properties[basket]))
         number = len(global_properties[basket][name])
         question = f"quante proprieta' ha {italian_objects[name]} nel cestino di {basket}?"
         return question, [italian_numbers[number], str(number)]
-
-    def mistake(self, rng: random.Random) -> str:
-        return another(italian_numbers, self.answers, rng)
 
     def reward_answer(self) -> None:
         self.set_reward(1, self.rng.choice(italian_congratulations))

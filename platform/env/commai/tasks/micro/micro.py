@@ -5,19 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from interplay.env.commai.task import World
 from interplay.env.commai.tasks.competition.question import QuestionTask
 
 
 class _Repeat(QuestionTask):
     """Up to `longest` letters, of the first `letters` ones, to repeat: "repeat: AB."."""
 
+    limit = 64 + 3 * (8 + 8)
     letters = "A"
     longest = 1
-
-    def __init__(self, world: World | None = None) -> None:
-        super().__init__(world=world)
-        self._max_time = 64 + 3 * (8 * self.longest + 8)
 
     def ask(self) -> tuple[str, Sequence[str]]:
         target = "".join(self.rng.choice(self.letters) for _ in range(self.rng.randint(1, self.longest)))
@@ -53,5 +49,6 @@ class Repeat3V2L(_Repeat):
     """One or two letters of three."""
 
     spoken = "ABC."
+    limit = 64 + 3 * (2 * 8 + 8)
     letters = "ABC"
     longest = 2

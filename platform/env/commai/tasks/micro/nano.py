@@ -30,7 +30,7 @@ class _NanoTask(Task):
         self.separated = False
 
     def _tokens(self) -> int:
-        return len(self.instruction) + max(1, len(self.right)) if self.right else len(self.instruction)
+        return len(self.instruction) + len(self.right)
 
     def get_default_output(self) -> str:
         """Silence, which also separates this task from the next."""

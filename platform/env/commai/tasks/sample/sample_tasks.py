@@ -24,15 +24,21 @@ from interplay.env.commai.worlds.grid_world import GridWorld, Span
 
 
 class _SampleTask(Task):
-    """A task with one right answer and some wrong ones; in a grid world if `in_grid`."""
+    """A task with one right answer and some wrong ones; in a grid world if `in_grid`. It starts by saying `form`, a
+    format of `task`."""
 
     limit = 1000
     in_grid = False
+    form = ""
     right = ""
     wrong: tuple[str, ...] = ("x",)
 
     def __init__(self, world: World | None = None) -> None:
         super().__init__(max_time=self.limit, world=GridWorld() if world is None and self.in_grid else world)
+
+    @on_start()
+    def on_start(self, event: Any) -> None:
+        self.set_message(self.form.format(task=self))
 
     def expert(self) -> Iterator[str]:
         """Yields the messages that solve the task."""
@@ -82,10 +88,7 @@ class BeSilentTask(_SampleTask):
     """`on_timeout`: silence that is rewarded at the time limit."""
 
     spoken = ""
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message("Please, be quiet.")
+    form = "Please, be quiet."
 
     @on_message(r"[^ ]$")
     def on_noise(self, event: Any) -> None:
@@ -162,10 +165,7 @@ class SampleConflictingMessagesTask(_SampleTask):
     spoken = string.ascii_letters + " "
     right = "Heisenberg"
     wrong = ("Say my name",)
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message("Say my name")
+    form = "Say my name"
 
     @on_message("Say$")
     def on_order(self, event: Any) -> None:
@@ -187,15 +187,12 @@ class MovingTask(_SampleTask):
     spoken = string.ascii_lowercase + "I ."
     right = "I move forward."
     wrong = ("I turn left.",)
+    form = "Say '{task.right}'"
 
     @on_init()
     def on_init(self, event: Any) -> None:
         world: Any = self.get_world()
         self.state.dest_pos = world.state.learner_pos + world.valid_directions[world.state.learner_direction]
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message(f"Say '{self.right}'")
 
     @on_state_changed(lambda world, task: world.learner_pos == task.dest_pos)
     def on_moved(self, event: Any) -> None:
@@ -210,15 +207,12 @@ class TurnLeftTask(_SampleTask):
     right = "I turn left."
     wrong = ("I turn right.",)
     quarters = -1
+    form = "Say '{task.right}'"
 
     @on_init()
     def on_init(self, event: Any) -> None:
         world: Any = self.get_world()
         self.state.dest_direction = world.get_clockwise_direction(self.quarters)
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message(f"Say '{self.right}'")
 
     @on_state_changed(lambda world, task: world.learner_direction == task.dest_direction)
     def on_turned(self, event: Any) -> None:
@@ -240,10 +234,7 @@ class LookAroundTask(_SampleTask):
     spoken = string.ascii_lowercase + "I ."
     right = "I look."
     wrong = ("I see.",)
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message("Look around.")
+    form = "Look around."
 
     @on_message(r"I look\.$")
     def on_look(self, event: Any) -> None:
@@ -257,6 +248,7 @@ class PickAnApple(_SampleTask):
     in_grid = True
     spoken = string.ascii_lowercase + "I ."
     right = "I pick up the apple."
+    form = "Pick up an apple"
 
     @on_init()
     def on_init(self, event: Any) -> None:
@@ -267,10 +259,6 @@ class PickAnApple(_SampleTask):
         self.state.apples = world.state.learner_inventory["apple"]
         world.put_entity(self.apple, "apple", True, True)
         world.put_entity(self.block, "block", False, False)
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message("Pick up an apple")
 
     @on_state_changed(lambda world, task: world.learner_inventory["apple"] > task.apples)
     def on_picked(self, event: Any) -> None:
@@ -287,10 +275,7 @@ class UnicodeTask(_SampleTask):
     """Letters of any alphabet; part of no set, because it needs a suitable custom alphabet."""
 
     spoken = right = "é"
-
-    @on_start()
-    def on_start(self, event: Any) -> None:
-        self.set_message("summer in French is été. Which letter has an accent?")
+    form = "summer in French is été. Which letter has an accent?"
 
     @on_message("é$")
     def on_right(self, event: Any) -> None:
