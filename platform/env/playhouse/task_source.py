@@ -45,7 +45,7 @@ class PlayhouseTasks(TaskSource):
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         _check_kind(kind)
-        return sample_task(kind, replace(self._context(), naming=self._naming(rng)), rng)
+        return sample_task(replace(self._context(), kind=kind, naming=self._naming(rng)), rng)
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check_cue(cue, modifier)

@@ -143,8 +143,8 @@ def sample_cued_task(
     for kind in rng.permutation(cue.kinds).tolist():
         for naming in wording.namings(kind, rng):
             style = modifier.style if modifier else EVERYDAY
-            named = replace(context, naming=naming, style=style, varied_wording=True)
-            for task in _draws(kind, named, rng, refusals):
+            named = replace(context, kind=kind, naming=naming, style=style, varied_wording=True)
+            for task in _draws(named, rng, refusals):
                 if wording.is_allowed(task):
                     return replace(task, cue=cue.name, modifier=modifier.name if modifier else None)
     with_modifier = f" and the modifier {modifier.name!r}" if modifier else ""
@@ -152,12 +152,12 @@ def sample_cued_task(
     raise InfeasibleTask(f"nothing can be asked here by the cue {cue.name!r}{with_modifier}: {reasons}")
 
 
-def _draws(kind: str, context: TaskContext, rng: np.random.Generator, refusals: list[str]) -> Iterator[PlayhouseTask]:
-    """Yields up to `MAX_DRAWS` tasks of a kind, fewer after `MAX_REFUSALS`; appends the reasons to `refusals`."""
+def _draws(context: TaskContext, rng: np.random.Generator, refusals: list[str]) -> Iterator[PlayhouseTask]:
+    """Yields up to `MAX_DRAWS` tasks of one kind, fewer after `MAX_REFUSALS`; appends the reasons to `refusals`."""
     refused = 0
     for _ in range(MAX_DRAWS):
         try:
-            yield sample_task(kind, context, rng)
+            yield sample_task(context, rng)
         except InfeasibleTask as refusal:
             refusals.append(str(refusal))
             refused += 1

@@ -101,13 +101,13 @@ def is_question(kind: str) -> bool:
     return issubclass(KINDS[kind].task, Question)
 
 
-def sample_task(kind: str, context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
-    """Draws a feasible task of a kind, with its baseline.
+def sample_task(context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
+    """Draws a feasible task of the context's kind, with its baseline.
 
     Raises:
         InfeasibleTask: no task of this kind is feasible.
     """
-    return KINDS[kind].sample(context, rng).with_baseline(context.facts)
+    return KINDS[context.kind].sample(context, rng).with_baseline(context.facts)
 
 
 def load_task(stored: Mapping[str, Any]) -> PlayhouseTask:

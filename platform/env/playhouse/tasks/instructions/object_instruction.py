@@ -115,10 +115,10 @@ class PlaceObjects(ObjectInstruction):
     count: int = 1  # number of candidates that must be placed
 
     @classmethod
-    def of(cls, context: TaskContext, kind: str, text: str, things: Sequence[Thing], **fields: Any) -> Self:
+    def of(cls, context: TaskContext, text: str, things: Sequence[Thing], **fields: Any) -> Self:
         """Returns a task about these candidates for the solver of a context."""
         indices = tuple(thing.index for thing in things)
-        solver = context.solver
+        kind, solver = context.kind, context.solver
         return cls(kind=kind, instruction=text, solver=solver, target=indices[0], candidates=indices, **fields)
 
     @abstractmethod

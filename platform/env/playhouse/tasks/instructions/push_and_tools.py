@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.ways_ahead import PUSH_RUN_UP_M, TOOL_RUN_UP_M, best_push_path, striking_spots
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
@@ -55,12 +54,12 @@ class Push(ObjectInstruction):
 @task_kind("push", Push, PUSH_WORDINGS, probe_steps=60)
 def push_kind(context: TaskContext, rng: np.random.Generator) -> Push:
     """Draws an object on the floor with a clear way before it."""
-    context.require_contact_log("push")
+    context.require_contact_log()
     objects = [t for t in context.nameable_objects() if is_pushable(t, context.facts, context.solver, PUSH_RUN_UP_M)]
     reason = "no thing that can be named lies on the floor with a clear way before it"
-    target = sample_one(objects, rng, "push", reason)
-    text = fill_template(PUSH_WORDINGS, rng, thing=context.name(target, rng))
-    return Push(kind="push", instruction=text, solver=context.solver, target=target.index)
+    target = context.sample_one(objects, rng, reason)
+    text = context.phrase(PUSH_WORDINGS, rng, thing=target)
+    return Push(kind=context.kind, instruction=text, solver=context.solver, target=target.index)
 
 
 def is_pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
@@ -209,7 +208,7 @@ def _kind(
 
     @task_kind(name, task, wordings, probe_steps=probe_steps)
     def sample(context: TaskContext, rng: np.random.Generator) -> UseTool:
-        context.require_contact_log(name)
+        context.require_contact_log()
         facts, others = context.facts, context.nameable_objects() if loose_only else context.nameable_things()
         pairs = [
             (tool, other) for tool in context.nameable_objects() for other in others if can_use(tool, other, facts)
@@ -217,9 +216,8 @@ def _kind(
         for tool, other in [pairs[i] for i in rng.permutation(len(pairs))]:
             found = task(kind=name, instruction="", solver=context.solver, target=tool.index, other=other.index)
             if found.is_plausible_object(other, facts):
-                text = fill_template(wordings, rng, thing=context.name(other, rng), tool=context.name(tool, rng))
-                return replace(found, instruction=text)
-        return sample_one([], rng, name, "there are no two things apart that can be named, with a way to do it")
+                return replace(found, instruction=context.phrase(wordings, rng, thing=other, tool=tool))
+        raise context.refusal("there are no two things apart that can be named, with a way to do it")
 
     return sample
 

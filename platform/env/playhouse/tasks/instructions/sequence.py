@@ -84,13 +84,13 @@ def sequence_kind(context: TaskContext, rng: np.random.Generator) -> TaskSequenc
             continue
         if _is_short_imperative(first) and _is_short_imperative(second) and _are_independent(first, second):
             text = fill_template(WORDINGS, rng, first=first.instruction, second=second.instruction)
-            return TaskSequence(kind="in_turn", instruction=text, solver=context.solver, first=first, second=second)
-    reason = "; ".join(dict.fromkeys(reasons)) or "no two instructions are independent"
-    raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reason}")
+            return TaskSequence(kind=context.kind, instruction=text, solver=context.solver, first=first, second=second)
+    raise context.refusal("; ".join(dict.fromkeys(reasons)) or "no two instructions are independent")
 
 
 def _sample_part(kinds: Sequence[TaskKind], context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
-    return kinds[int(rng.integers(len(kinds)))].sample(context, rng).with_baseline(context.facts)
+    kind = context.sample_one(kinds, rng)
+    return kind.sample(replace(context, kind=kind.name), rng).with_baseline(context.facts)
 
 
 def _is_short_imperative(task: PlayhouseTask) -> bool:

@@ -15,7 +15,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
 from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.templates import NUMBERS, choose, fill_template, plural
-from interplay.env.playhouse.tasks.context import TaskContext, objects_here, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import (
     Answers,
@@ -60,18 +60,18 @@ SEVERAL_PROBABILITY = 0.3  # of asking in the plural, if there is not exactly on
 @task_kind("count", Question, COUNT_WORDINGS, COUNT_IN_ROOM_WORDINGS, usual=True)
 def count_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a number, then a category with that many objects in the solver's room, so that no number dominates."""
-    here = Counter(thing.category for thing in objects_here(context))
+    here = Counter(thing.category for thing in context.objects_here())
     by_number: dict[int, list[str]] = {}
     for category in sorted({*context.categories, *here}):
         by_number.setdefault(here[category], []).append(category)
     numbers = [number for number in sorted(by_number) if number < len(NUMBERS) - 1]
-    number = sample_one(numbers, rng, "count", "there is too much of everything")
-    category = sample_one(by_number[number], rng, "count", "there is nothing to count")
+    number = context.sample_one(numbers, rng, "there is too much of everything")
+    category = context.sample_one(by_number[number], rng)
     neighbors = tuple(NUMBERS[n] for n in (number - 1, number + 1) if n >= 0)
-    about = tuple(thing.index for thing in objects_here(context) if thing.category == category)
+    about = tuple(thing.index for thing in context.objects_here() if thing.category == category)
     wordings = _in_room(context, COUNT_WORDINGS, COUNT_IN_ROOM_WORDINGS)
     text = fill_template(wordings, rng, things=plural(category))
-    return question(context, "count", text, Answers(NUMBERS[number], neighbors), about)
+    return question(context, text, Answers(NUMBERS[number], neighbors), about)
 
 
 @task_kind("how_many", Question, HOW_MANY_WORDINGS)
@@ -86,23 +86,23 @@ def how_many_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     numbers = [number for number in sorted(by_number) for _ in range(number)]
     if 0 in by_number and (not numbers or rng.random() < ZERO_PROBABILITY):
         numbers = [0]
-    number = sample_one(numbers, rng, "how_many", "nothing here can be counted without argument")
-    chosen = sample_one(by_number[number], rng, "how_many", "")
+    number = context.sample_one(numbers, rng, "nothing here can be counted without argument")
+    chosen = context.sample_one(by_number[number], rng)
     text = fill_template(HOW_MANY_WORDINGS, rng, group=chosen.plural(rng))
     answers = number_answers(number, chosen.noun.plurals[0], chosen.noun.singulars[0])
     about, room = chosen.to_look_at()
-    return question(context, "how_many", text, answers, about, scope="house", room=room)
+    return question(context, text, answers, about, scope="house", room=room)
 
 
 @task_kind("exist", Question, EXIST_WORDINGS, EXIST_IN_ROOM_WORDINGS, usual=True)
 def exist_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws yes or no with the same probability; an absent object is of a category, and if possible of a color, that
     the solver's room has."""
-    here = objects_here(context)
+    here = context.objects_here()
     exists = rng.random() < 0.5
     about: tuple[int, ...] = ()
     if exists:
-        target = sample_one(here, rng, "exist", "there is no loose thing here")
+        target = context.sample_one(here, rng, "there is no loose thing here")
         name, about = target.name, (target.index,)
     else:
         names = {thing.name for thing in context.facts.things}
@@ -110,9 +110,9 @@ def exist_kind(context: TaskContext, rng: np.random.Generator) -> Question:
         of_colors_here = [f"{c} {category}" for c in sorted({t.color for t in here}) for category in categories]
         of_any_color = [f"{c} {category}" for c in COLORS for category in categories]
         absent = [n for n in of_colors_here if n not in names] or [n for n in of_any_color if n not in names]
-        name = sample_one(absent, rng, "exist", "there is no loose thing here")
+        name = context.sample_one(absent, rng, "there is no loose thing here")
     text = fill_template(_in_room(context, EXIST_WORDINGS, EXIST_IN_ROOM_WORDINGS), rng, thing=name)
-    return question(context, "exist", text, yes_or_no(exists, accept_variants=False), about)
+    return question(context, text, yes_or_no(exists, accept_variants=False), about)
 
 
 @task_kind("present", Question, PRESENT_WORDINGS, PRESENT_OF_SEVERAL_WORDINGS)
@@ -124,12 +124,12 @@ def present_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     def fits(found: DescribedSet) -> bool:
         return bool(found.members) if truth else not found.members and is_plausible(facts, found)
 
-    chosen = sample_described_set(context, rng, "present", fits, "all or nothing of what can be asked is here")
+    chosen = sample_described_set(context, rng, fits, "all or nothing of what can be asked is here")
     several = len(chosen.members) != 1 and rng.random() < SEVERAL_PROBABILITY
     wordings = PRESENT_OF_SEVERAL_WORDINGS if several else PRESENT_WORDINGS
     text = fill_template(wordings, rng, one=chosen.singular(rng), group=chosen.plural(rng))
     about, room = (chosen.members[:1], None) if truth else chosen.to_look_at()
-    return question(context, "present", text, yes_or_no(truth), about, scope="house", room=room)
+    return question(context, text, yes_or_no(truth), about, scope="house", room=room)
 
 
 def _in_room(context: TaskContext, anywhere: tuple[str, ...], in_room: tuple[str, ...]) -> tuple[str, ...]:
@@ -185,11 +185,11 @@ def number_fact_kind(context: TaskContext, rng: np.random.Generator) -> Question
                 by_count.setdefault(len(claim.about.members), []).append(claim)
     # High numbers are rare: the weight of each is the number itself.
     counts = [count for count in sorted(by_count) for _ in range(max(count, 1))]
-    count = sample_one(counts, rng, "number_fact", "there are no numbers to ask about")
-    claim = sample_one(by_count[count], rng, "number_fact", "")
+    count = context.sample_one(counts, rng, "there are no numbers to ask about")
+    claim = context.sample_one(by_count[count], rng)
     text = fill_template(claim.wordings, rng, claim=claim.phrase, claim_are=claim.clause)
     about, room = claim.about.to_look_at()
-    return question(context, "number_fact", text, yes_or_no(truth), about, scope="house", room=room)
+    return question(context, text, yes_or_no(truth), about, scope="house", room=room)
 
 
 def _claims_about_counts(

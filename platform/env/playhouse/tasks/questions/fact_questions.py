@@ -12,7 +12,7 @@ from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.templates import choose, fill_template
-from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import Question, question, yes_or_no
 from interplay.env.playhouse.truth.facts import Thing
@@ -57,7 +57,7 @@ class Fact:
 @task_kind("fact", Question, FACT_WORDINGS, FACT_ABOUT_LONG_NAME_WORDINGS, FACT_DENIED_WORDINGS)
 def fact_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a fact; yes and no have the same probability, and so have the families of predicates."""
-    facts, here = context.facts, room_of_player(context.facts, context.solver)
+    facts, here = context.facts, context.room
     elsewhere = len(facts.rooms) > 1 and rng.random() < OTHER_ROOM_PROBABILITY
     things = [thing for thing in context.nameable_things() if (thing.room == here) != elsewhere]
     denied, answer_is_yes = rng.random() < DENIED_PROBABILITY, rng.random() < 0.5
@@ -68,14 +68,14 @@ def fact_kind(context: TaskContext, rng: np.random.Generator) -> Question:
         found = [fact for fact in stated if fact.is_true == (answer_is_yes != denied)]
         if found:
             break
-    fact = sample_one(found, rng, "fact", "nothing can be said of what can be named")
+    fact = context.sample_one(found, rng, "nothing can be said of what can be named")
     name = choose(_names(context, fact), rng)
     # "is the ball on the table near the bed?" would be ambiguous
     long = len(name.split()) > SHORT_NAME_WORDS and fact.predicate.phrases[0] not in COLORS
     wordings = FACT_DENIED_WORDINGS if denied else FACT_ABOUT_LONG_NAME_WORDINGS if long else FACT_WORDINGS
     text = fill_template(wordings, rng, thing=name, claim=choose(fact.predicate.phrases, rng))
     about = (fact.thing.index, *sorted(fact.predicate.landmarks))
-    return question(context, "fact", text, yes_or_no(bool(answer_is_yes)), about, scope="house")
+    return question(context, text, yes_or_no(bool(answer_is_yes)), about, scope="house")
 
 
 def _facts(context: TaskContext, things: Sequence[Thing], family: Sequence[PostModifier]) -> Iterator[Fact]:

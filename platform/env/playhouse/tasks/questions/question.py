@@ -15,7 +15,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.templates import NUMBERS, choose
-from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
@@ -80,7 +80,6 @@ class Answers(NamedTuple):
 
 def question(
     context: TaskContext,
-    kind: str,
     text: str,
     answers: Answers,
     about: tuple[int, ...] = (),
@@ -90,7 +89,7 @@ def question(
 ) -> Question:
     """Returns a question to the solver of this context."""
     return Question(
-        kind=kind,
+        kind=context.kind,
         instruction=text,
         solver=context.solver,
         about=about,
@@ -171,7 +170,7 @@ class DescribedSet:
 def sample_room(context: TaskContext, rng: np.random.Generator) -> RoomPhrase:
     """Draws a room, preferring the one that the solver is in."""
     facts = context.facts
-    here = room_of_player(facts, context.solver)
+    here = context.room
     if len(facts.rooms) == 1:
         return RoomPhrase(facts.rooms[0], ("", "here", "in this room"))
     if rng.random() < SOLVERS_ROOM_PROBABILITY:
@@ -202,7 +201,7 @@ def sample_described_sets(context: TaskContext, rng: np.random.Generator) -> lis
 
 
 def sample_described_set(
-    context: TaskContext, rng: np.random.Generator, kind: str, fits: Callable[[DescribedSet], bool], reason: str
+    context: TaskContext, rng: np.random.Generator, fits: Callable[[DescribedSet], bool], reason: str
 ) -> DescribedSet:
     """Draws a described set that fits.
 
@@ -212,7 +211,7 @@ def sample_described_set(
     fitting: list[DescribedSet] = []
     for _ in range(MAX_DRAWS):
         fitting = fitting or [each for each in sample_described_sets(context, rng) if fits(each)]
-    return sample_one(fitting, rng, kind, reason)
+    return context.sample_one(fitting, rng, reason)
 
 
 def is_plausible(facts: HouseFacts, described: DescribedSet) -> bool:
