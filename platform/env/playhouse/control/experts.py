@@ -87,9 +87,7 @@ class LiftExpert(Skills[Lift]):
 class LiftContainerExpert(Skills[LiftContainer]):
     """Fetches a container and raises it slowly."""
 
-    def __init__(self, task: LiftContainer, world: World) -> None:
-        super().__init__(task, world)
-        self._aiming_steps = 0
+    _aiming_steps = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing, body = self._task.thing(facts), facts.bodies[self.role]
@@ -177,10 +175,8 @@ class SequenceExpert(Expert):
 class PushExpert(Skills[Push]):
     """Goes to a spot with a clear way to a thing and beyond, and walks into the thing."""
 
-    def __init__(self, task: Push, world: World) -> None:
-        super().__init__(task, world)
-        self._path: PushPath | None = None
-        self._running_steps = 0  # since the run began; 0 before that
+    _path: PushPath | None = None
+    _running_steps = 0  # since the run began; 0 before that
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         body, thing = facts.bodies[self.role], self._task.thing(facts)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from interplay.env.playhouse.house.action_codec import BIN_VALUES, COMPONENTS
 from interplay.env.playhouse.planning.navigation import Distance, Ground, distance_in_room, doorway_crossing
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 from interplay.env.task import Expert
@@ -230,14 +231,7 @@ SEARCH_PITCH_RAD = math.radians(-25)
 VIEW_MARGIN_RAD = math.radians(5.6)  # at the edge of the view, where too little of a thing shows for it to be found
 
 
-class HasSolver(Protocol):
-    """A task that names the role that carries it out."""
-
-    @property
-    def solver(self) -> str: ...
-
-
-TaskT = TypeVar("TaskT", bound=HasSolver)
+TaskT = TypeVar("TaskT", bound=PlayhouseTask)
 
 
 class Search:

@@ -48,11 +48,8 @@ class ThrowExpert(Skills[Throw]):
     """Fetches a thing, raises and draws it in, turns to the longest free line, and throws."""
 
     max_turn = MAX_TURN_RAD
-
-    def __init__(self, task: Throw, world: World) -> None:
-        super().__init__(task, world)
-        self._aim: XY | None = None  # set once the thing is in hand
-        self._pulls = 0  # steps spent on drawing the thing in
+    _aim: XY | None = None  # set once the thing is in hand
+    _pulls = 0  # steps spent on drawing the thing in
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
@@ -126,15 +123,13 @@ def _free_distance(facts: HouseFacts, body: Body, along: XY) -> float:
 class ThrowOutExpert(ThrowExpert):
     """Fetches a thing, carries it before a doorway of its room, and throws it through."""
 
-    def __init__(self, task: ThrowOut, world: World) -> None:
-        super().__init__(task, world)
-        self._room = task.room
-        self._stand: XY | None = None
+    _task: ThrowOut
+    _stand: XY | None = None
 
     def _prepare(self, facts: HouseFacts, thing: Thing) -> Movement | None:
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
-            exits = doorway_exits(facts, self.role, self._room)
+            exits = doorway_exits(facts, self.role, self._task.room)
             self._stand, self._aim = min(exits, key=lambda each: predicates.route_length(facts, body.position, each[0]))
         if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
             tilt = CARRY_PITCH_RAD - body.pitch
@@ -163,10 +158,7 @@ class UseToolExpert(Skills[UseTool]):
     """Fetches the tool, again if it is lost, and leaves its use to `strike`."""
 
     max_turn = MAX_TURN_RAD  # the ways are long
-
-    def __init__(self, task: UseTool, world: World) -> None:
-        super().__init__(task, world)
-        self._was_held = False  # whether the tool has been in the hand
+    _was_held = False  # whether the tool has been in the hand
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.is_done(facts):
@@ -249,13 +241,12 @@ def _arm_range(body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
 class PushWithExpert(UseToolExpert):
     """Goes to where the way to the other is clear, lowers the tool to the other's height, and walks."""
 
-    def __init__(self, task: UseTool, world: World) -> None:
-        super().__init__(task, world)
-        self.restart()
+    _path: PushPath | None = None
+    _arrived = False
+    _running_steps = _stretches = _retreats = 0
 
     def restart(self) -> None:
-        self._path: PushPath | None = None
-        self._arrived = False
+        self._path, self._arrived = None, False
         self._running_steps = self._stretches = self._retreats = 0
 
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
