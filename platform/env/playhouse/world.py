@@ -13,7 +13,7 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS, CONTROLS, FRA
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.language.sides import swap_sides
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.saved_state import (
     VERSION,
     SavedEpisode,

@@ -19,7 +19,7 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
 from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
 from interplay.env.playhouse.render.scene import RenderedView, Scene, start_poses, warm_up

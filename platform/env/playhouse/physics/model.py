@@ -7,6 +7,7 @@ to every object; a grasp activates the weld.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,10 @@ AVATAR_FLOOR_GAP_M = 0.02
 AVATAR_MASS_KG = 40.0
 AVATAR_GAIN = 500.0  # N s / m: reaches full speed within a few frames
 AVATAR_MAX_FORCE_N = 400.0
+EYE_HEIGHT_M = 1.45
+MIN_PITCH_RAD, MAX_PITCH_RAD = math.radians(-75.0), math.radians(60.0)
+REACH_M = 2.2  # of a grasp, from the eye
+GRASP_AIM_RAD = 0.05  # angular tolerance of a grasp in each direction
 
 # Collision bits. Two geoms collide if the contype of one and the conaffinity of the other share a bit.
 STATIC, OBJECT, THICK = 1, 2, 16  # thin and slim objects collide with thick walls instead of the true ones

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse.house.action_codec import FRAMES_PER_STEP
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing

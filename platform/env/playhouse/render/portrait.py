@@ -11,7 +11,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Scene, start_poses
 
 

@@ -14,7 +14,7 @@ from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
 from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast
 from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
