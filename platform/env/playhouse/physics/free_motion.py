@@ -221,10 +221,7 @@ class FreeMotion:
                 *(data.qpos, data.qvel, data.ctrl, data.tree_asleep, data.xfrc_applied),
                 *(data.qacc, data.qacc_smooth, data.qacc_warmstart),
             ),
-            (
-                *(starts, model.body_contype[avatars] != 0, obstacles(model)),
-                *(data.qpos[4:].reshape(-1, 7), radii),
-            ),
+            (*(starts, model.body_contype[avatars] != 0, obstacles(model)), *(data.qpos[4:].reshape(-1, 7), radii)),
             np.empty((3, 4)),
             self._constants,
             self._columns,

@@ -45,12 +45,6 @@ def gaze_direction(yaw: float, pitch: float) -> XYZ:
     return level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)
 
 
-def _ball_radius(compiled: HouseModel, geoms: Sequence[int]) -> float:
-    """Radius of the bounding ball around an object's center, meters."""
-    model = compiled.model
-    return max(float(np.linalg.norm(model.geom_pos[g]) + model.geom_rbound[g]) for g in geoms)
-
-
 class Hand:
     """One player's hand in a simulation. Objects are numbered as in `House.objects`."""
 
@@ -77,7 +71,9 @@ class Hand:
         walls = self.model.geom_contype == THICK
         middles, halves = self.model.geom_pos[walls], self.model.geom_size[walls]
         self._walls = middles - halves, middles + halves  # corners of the thick walls, [W, 3] each
-        self.radii = np.array([_ball_radius(compiled, geoms) for geoms in compiled.object_geoms], np.float64)
+        at, bounds = self.model.geom_pos, self.model.geom_rbound
+        balls = [max(float(np.linalg.norm(at[g]) + bounds[g]) for g in geoms) for geoms in compiled.object_geoms]
+        self.radii = np.array(balls, np.float64)  # of the bounding balls around the objects' centers, meters
 
     @property
     def must_open(self) -> bool:
@@ -94,13 +90,7 @@ class Hand:
         return self.holds is None and self.released is None
 
     def act(
-        self,
-        eye: XYZ,
-        look: XYZ,
-        walk: Sequence[float],
-        move: Sequence[float],
-        other: Hand,
-        offered: bool,
+        self, eye: XYZ, look: XYZ, walk: Sequence[float], move: Sequence[float], other: Hand, offered: bool
     ) -> None:
         """Applies one frame of this player's hand actions.
 

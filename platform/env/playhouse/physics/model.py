@@ -16,15 +16,12 @@ import numpy as np
 
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, Wall, thick_walls
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, thick_walls
 
 TIMESTEP_S = 1 / 120
 SUBSTEPS_PER_FRAME = 4
 AIR_DAMPING = 0.01  # N s / m and N m s, on loose objects; without it discs wobble for seconds
-THIN_M, SLIM_M = (
-    0.06,
-    0.15,
-)  # half extents below which a hand could pull an object through a wall
+THIN_M, SLIM_M = 0.06, 0.15  # half extents below which a hand could pull an object through a wall
 HARD_IMPEDANCE = (0.95, 0.98)  # of a thin object's contacts; MuJoCo's default (0.9, 0.95) is as soft as a hand's pull
 AVATAR_RADIUS_M = 0.22
 AVATAR_HALF_HEIGHT_M = 0.72
@@ -64,17 +61,13 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
     """Builds the model of a house; loose objects start asleep at their layout positions."""
     spec = mujoco.MjSpec()
     _set_options(spec)
-    owners: list[int] = []  # by geom, in MuJoCo's numbering: body by body
+    for plane in _add_planes(spec):
+        _make_static(plane, STATIC | THICK)
     thick = thick_walls(house.rooms, house.walls)
-    shell = (
-        (_add_planes(spec), STATIC | THICK),
-        (_add_walls(spec, house.walls), STATIC),
-        (_add_walls(spec, thick), THICK),
-    )
-    for geoms_of_house, touches in shell:
-        for geom in geoms_of_house:
-            _make_static(geom, touches)
-            owners.append(-1)
+    for walls, touches in ((house.walls, STATIC), (thick, THICK)):
+        for wall in walls:
+            _make_static(spec.worldbody.add_geom(type=BOX, pos=wall.center, size=wall.half), touches)
+    owners = [-1] * (2 + len(house.walls) + len(thick))  # by geom, in MuJoCo's numbering: body by body
     for thing in house.furniture:
         for part in thing.category.proxies:
             _make_static(_shape_geom(spec.worldbody.add_geom(), thing, part, placed=True), STATIC | THICK)
@@ -110,11 +103,6 @@ def _add_planes(spec: mujoco.MjSpec) -> Iterator[mujoco.MjsGeom]:
     plane = mujoco.mjtGeom.mjGEOM_PLANE
     yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1))
     yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT_M), quat=(0, 1, 0, 0))
-
-
-def _add_walls(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:
-    for wall in walls:
-        yield spec.worldbody.add_geom(type=BOX, pos=wall.center, size=wall.half)
 
 
 def _make_static(geom: mujoco.MjsGeom, touches: int) -> None:

@@ -24,13 +24,7 @@ from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.contacts import ContactLog
 from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion
 from interplay.env.playhouse.physics.hand import Hand, gaze_direction, is_offered
-from interplay.env.playhouse.physics.model import (
-    EYE_HEIGHT_M,
-    SUBSTEPS_PER_FRAME,
-    TIMESTEP_S,
-    HouseModel,
-    build_model,
-)
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M, SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
 
 START_PITCH_RAD = math.radians(-20.0)  # at pitch 0, an eye at 1.45 m sees the floor only beyond 2.5 m
 FRAME_SECONDS = SUBSTEPS_PER_FRAME * TIMESTEP_S
@@ -163,27 +157,23 @@ class Simulation:
             self.contact_log.record_release(player, held_before, self.data.time)
 
     def _step(self) -> None:
-        """Steps MuJoCo for one frame, whose moves have been applied."""
-        if self.contact_log is None:
-            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
-        else:
-            self._step_and_log(self.contact_log)
-        np.add(self._starts[:, :2], self._avatar_qpos, out=self.poses[:, :2])
+        """Steps MuJoCo for one frame, whose moves have been applied, and logs its contacts.
 
-    def _step_and_log(self, contact_log: ContactLog) -> None:
-        """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
-        model, data, time = self.model, self.data, self.data.time
-        if self.hands[0].holds is None and self.hands[1].holds is None:
-            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME)
-            if data.ncon:
-                contact_log.record_pushes(time)
-            return
+        While an object is held, it does so in two halves: a strike may last less than a frame.
+        """
+        model, data, time, contact_log = self.model, self.data, self.data.time, self.contact_log
         holds = [hand.holds for hand in self.hands]
-        for _ in range(2):
-            velocities_before = contact_log.velocities()
-            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
-            if data.ncon:
-                contact_log.record_contacts(time, holds, velocities_before)
+        if contact_log is None or holds == [None, None]:
+            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME)
+            if contact_log is not None and data.ncon:
+                contact_log.record_pushes(time)
+        else:
+            for _ in range(2):
+                velocities_before = contact_log.velocities.copy()
+                mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
+                if data.ncon:
+                    contact_log.record_contacts(time, holds, velocities_before)
+        np.add(self._starts[:, :2], self._avatar_qpos, out=self.poses[:, :2])
 
     def moment(self) -> Moment:
         """The current moment, in the float32 precision of recordings: live and redrawn pictures are identical."""
