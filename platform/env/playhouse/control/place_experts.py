@@ -283,7 +283,9 @@ class ReceiveExpert(Expert):
         if body.holding == thing.index:
             self.finished = True
             return Action(self._steering.hold(grasp=True))
-        if thing.held_by == self._task.solver and _is_held_out(body, other, thing):
+        away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+        offered = thing.held_by == self._task.solver and is_offered(other.position, other.yaw, body.position)
+        if offered and away <= body.reach:
             if body.looking_at == thing.index:
                 return Action(self._steering.hold(grasp=True))
             turn = predicates.bearing(body, thing.xy)
@@ -293,8 +295,3 @@ class ReceiveExpert(Expert):
         turn, pitch = predicates.bearing(body, other.position), SETTER_PITCH_RAD - body.pitch
         yaw = turn if abs(turn) > SOLVER_AIM_RAD else 0.0
         return Action(self._steering.hold(yaw=yaw, pitch=pitch, max_turn=CALM_TURN_RAD))
-
-
-def _is_held_out(body: Body, other: Body, thing: Thing) -> bool:
-    away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
-    return away <= body.reach and is_offered(other.position, other.yaw, body.position)

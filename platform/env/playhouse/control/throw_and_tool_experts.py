@@ -55,8 +55,9 @@ class ThrowExpert(Skills[Throw]):
         thing = self._task.thing(facts)
         if self._task.is_done(facts):
             return None
-        if self._is_flying(thing):
-            return self._steering.hold()
+        released = thing.let_go is not None and thing.let_go.time >= self._task.since
+        if released and thing.held_by is None and not thing.at_rest:
+            return self._steering.hold()  # it is flying
         if (movement := self.fetch(facts, thing)) is not None:
             self._aim, self._pulls = None, 0
             return movement
@@ -89,10 +90,6 @@ class ThrowExpert(Skills[Throw]):
             return 0
         self._pulls += 1
         return -1
-
-    def _is_flying(self, thing: Thing) -> bool:
-        released = thing.let_go is not None and thing.let_go.time >= self._task.since
-        return released and thing.held_by is None and not thing.at_rest
 
 
 def farthest_point(facts: HouseFacts, body: Body) -> XY:
@@ -133,7 +130,7 @@ class ThrowOutExpert(ThrowExpert):
             self._stand, self._aim = min(exits, key=lambda each: predicates.route_length(facts, body.position, each[0]))
         if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
             tilt = CARRY_PITCH_RAD - body.pitch
-            return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)
+            return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True)
         return self._turn(body, thing, self._aim)
 
 
@@ -211,9 +208,7 @@ class TouchWithExpert(UseToolExpert):
         distance = distance_in_room(facts, other.room, lambda position: math.dist(position, point[:2]))
         if distance(body.position) > within and not self._reach_steps:
             tilt = tool_tilt(body, tool)
-            walk = self._walker.towards(
-                facts, other.xy, distance, within, pitch=tilt, grasp=True, max_turn=self.max_turn
-            )
+            walk = self._walker.towards(facts, other.xy, distance, within, pitch=tilt, grasp=True)
             return self.drawing_in(walk, body, tool)
         return self._reach(body, tool, point)
 
@@ -258,7 +253,7 @@ class PushWithExpert(UseToolExpert):
         start = self._path.start
         self._arrived = math.dist(body.position, start) <= START_RADIUS_M
         tilt = tool_tilt(body, tool)
-        walk = self._walker.to(facts, start, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)
+        walk = self._walker.to(facts, start, START_RADIUS_M, pitch=tilt, grasp=True)
         return self.drawing_in(walk, body, tool)
 
     def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> PushPath:
