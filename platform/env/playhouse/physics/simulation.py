@@ -162,12 +162,13 @@ class Simulation:
         While an object is held, it does so in two halves: a strike may last less than a frame.
         """
         model, data, time, contact_log = self.model, self.data, self.data.time, self.contact_log
-        holds = [hand.holds for hand in self.hands]
-        if contact_log is None or holds == [None, None]:
+        empty = self.hands[0].holds is None and self.hands[1].holds is None
+        if contact_log is None or empty:
             mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME)
             if contact_log is not None and data.ncon:
                 contact_log.record_pushes(time)
         else:
+            holds = [hand.holds for hand in self.hands]
             for _ in range(2):
                 velocities_before = contact_log.velocities.copy()
                 mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)

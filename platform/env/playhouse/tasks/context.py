@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.referring.expressions import ByColor, Naming
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.referring.styles import EVERYDAY, ReferringStyle
@@ -29,14 +30,10 @@ class TaskContext:
     facts: HouseFacts
     solver: str  # role of the player that carries out tasks
     setter: str  # role of the player that sets them
-    view: tuple[float, float]  # of a player, width and height in radians
-    categories: tuple[str, ...]  # of the loose objects that such houses may hold
+    config: PlayhouseConfig  # of the house
     components: tuple[str, ...] = ()  # movement components of the players
-    setter_present: bool = True  # whether the setter's avatar is in the house
-    tracks_contacts: bool = True  # whether the house keeps a contact log
     naming: Naming = field(default_factory=ByColor)  # of single things
     style: ReferringStyle = EVERYDAY  # of referring to several things
-    look_before_answering: bool = True  # of scripted solvers: turn to what a question is about
     varied_wording: bool = False  # also use wordings beyond the few that small agents learn
     kind: str = ""  # of the task that is drawn
 
@@ -50,14 +47,14 @@ class TaskContext:
 
     def require_contact_log(self) -> None:
         """Raises InfeasibleTask if the success of this kind needs a contact log and the house keeps none."""
-        if not self.tracks_contacts:
+        if not self.config.track_contacts:
             raise InfeasibleTask(
                 f"no task of kind {self.kind!r} is possible: the house tracks no contacts; set env.track_contacts=true"
             )
 
     def require_setter(self) -> None:
         """Raises InfeasibleTask if this kind involves the setter's avatar and the house has none."""
-        if not self.setter_present:
+        if not self.config.setter_visible:
             raise self.refusal("the setter is not in the house; set env.setter_visible=true")
 
     def refusal(self, reason: str) -> InfeasibleTask:

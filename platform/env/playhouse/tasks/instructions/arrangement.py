@@ -13,15 +13,9 @@ from interplay.env.playhouse.planning.layouts import ArrangementPlan, is_steady,
 from interplay.env.playhouse.planning.stacks import Stack, is_stackable, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectGroup, described_groups, listed_groups
-from interplay.env.playhouse.tasks.playhouse_task import (
-    PlayhouseTask,
-    Potential,
-    TaskKind,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES, Formation, gathered_at
 from interplay.env.task import InfeasibleTask
 
@@ -85,15 +79,14 @@ class Arrangement(PlayhouseTask):
         held = facts.bodies[self.solver].holding
         if held in self.candidates:
             ends = [facts.things[self.furniture]] if self.furniture is not None else in_place
-            remaining = min(self._distances(facts, facts.things[held].xy, ends), default=CARRIED_M)
+            distances = [predicates.walking_distance(facts, facts.things[held].xy, thing) for thing in ends]
+            remaining = min(distances, default=CARRIED_M)
             carried = fraction_covered(start, remaining, CARRIED_M)
             return WEIGHTS(looking=1.0, nearness=1.0, held=True, carried=carried)
         others = [facts.things[i] for i in self.candidates if facts.things[i] not in in_place]
-        remaining = min(self._distances(facts, facts.bodies[self.solver].position, others), default=start)
+        here = facts.bodies[self.solver].position
+        remaining = min((predicates.walking_distance(facts, here, thing) for thing in others), default=start)
         return WEIGHTS(looking=1.0, nearness=fraction_covered(start, remaining, goal), held=False)
-
-    def _distances(self, facts: HouseFacts, point: XY, things: Sequence[Thing]) -> list[float]:
-        return [predicates.walking_distance(facts, point, thing) for thing in things]
 
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
         """Another shape of the same objects, or the same shape with an object that was not meant."""

@@ -15,12 +15,7 @@ from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.navigation import nearest_free_spots
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.playhouse_task import (
-    PlayhouseTask,
-    Potential,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask

@@ -16,7 +16,6 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import Object
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import MIN_PUSH_DISTANCE_M
 
 PUSH_WORDINGS = (
     "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
@@ -40,7 +39,7 @@ class Push(ObjectInstruction):
         event = self.thing(facts).pushed
         pushed = 0.0
         if event is not None and event.role == self.solver and event.time >= self.since:
-            pushed = min(predicates.pushed_distance(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
+            pushed = min(predicates.pushed_distance(facts, self.target, event) / predicates.MIN_PUSH_DISTANCE_M, 0.99)
         near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
         return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
 
@@ -131,18 +130,16 @@ class UseTool(ObjectInstruction):
         """Another tool, or another thing that the tool is used on."""
         if rng.random() < 0.5:
             for index in rng.permutation(len(facts.things)).tolist():
-                if self._is_plausible_other(facts.things[index], facts):
-                    return replace(self, other=index)
+                thing, reading = facts.things[index], replace(self, other=index)
+                usable = index != self.other and can_use(self.thing(facts), thing, facts)
+                if usable and reading.is_plausible_object(thing, facts):
+                    return reading
         return super().misreading(facts, rng)
 
     def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         other = facts.things[self.other]
         plausible = super().is_plausible_target(thing, facts) and can_use(thing, other, facts)
         return plausible and self.is_plausible_object(other, facts)
-
-    def _is_plausible_other(self, thing: Thing, facts: HouseFacts) -> bool:
-        fits = thing.index != self.other and can_use(self.thing(facts), thing, facts)
-        return fits and replace(self, other=thing.index).is_plausible_object(thing, facts)
 
 
 def can_use(tool: Thing, other: Thing, facts: HouseFacts) -> bool:
@@ -190,12 +187,11 @@ class PushWith(UseTool):
         return predicates.pushed_with(facts, self.other, self.target, self.solver, self.since)
 
     def begun(self, facts: HouseFacts) -> float:
-        """Returns how far the object has been pushed, 1 at `MIN_PUSH_DISTANCE_M`."""
+        """Returns how far the object has been pushed, 1 at `predicates.MIN_PUSH_DISTANCE_M`."""
         if not predicates.touched(facts, self.other, self.target, self.solver, self.since):
             return 0.0
-        return min(
-            predicates.pushed_distance(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0
-        )
+        pushed = predicates.pushed_distance(facts, self.other, facts.things[self.other].touched)
+        return min(pushed / predicates.MIN_PUSH_DISTANCE_M, 1.0)
 
     def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
         return not thing.furniture and is_pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)

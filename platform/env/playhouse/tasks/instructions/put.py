@@ -28,15 +28,9 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import (
     descriptions_shared,
     number_of,
 )
-from interplay.env.playhouse.tasks.playhouse_task import (
-    CARRY_AND_RELEASE,
-    PlayhouseTask,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import CARRY_AND_RELEASE, PlayhouseTask, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import NEXT_TO_GAP_M
 
 PUT_WORDINGS: Mapping[str, tuple[str, ...]] = {
     "put_on": (
@@ -128,7 +122,7 @@ def _sample_put(context: TaskContext, rng: np.random.Generator) -> Put:
 PUT_KINDS = tuple(task_kind(name, Put, wordings)(_sample_put) for name, wordings in PUT_WORDINGS.items())
 
 
-MIN_POSITION_GAP_M = NEXT_TO_GAP_M + 0.3  # between a thing and the one that it is to be put next to
+MIN_POSITION_GAP_M = predicates.NEXT_TO_GAP_M + 0.3  # between a thing and the one that it is to be put next to
 ON_FLOOR_M = 0.1  # above the floor, at most, of the underside of a thing that objects are put next to
 
 POSITION_WORDINGS = (
@@ -151,7 +145,7 @@ class Position(ObjectInstruction):
     def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it, and 1 once
         it is let go there."""
-        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), NEXT_TO_GAP_M)
+        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), predicates.NEXT_TO_GAP_M)
         return self.potential(facts, CARRY_AND_RELEASE, carried)
 
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
@@ -226,18 +220,14 @@ def _has_room_for(facts: HouseFacts, container: Thing, things: tuple[Thing, ...]
         if not poses:
             return False
         middle = poses[0].cost / BIN_HEIGHT_COST + thing.half_extents[2]
-        facts = _with_thing(facts, replace(thing, position=(*poses[0].spot, middle)))
+        placed = replace(thing, position=(*poses[0].spot, middle))
+        facts = replace(facts, things=tuple(placed if t.index == thing.index else t for t in facts.things))
     return len(fitting) >= count
 
 
 def _outside(things: tuple[Thing, ...], container: Thing) -> tuple[Thing, ...]:
     """Returns the things that are neither the container nor in it."""
     return tuple(t for t in things if t.index != container.index and not predicates.inside(t, container))
-
-
-def _with_thing(facts: HouseFacts, thing: Thing) -> HouseFacts:
-    """Returns the same moment with one thing replaced."""
-    return replace(facts, things=tuple(thing if other.index == thing.index else other for other in facts.things))
 
 
 @task_kind("fill", Fill, FILL_WORDINGS)

@@ -100,16 +100,12 @@ def _is_short_imperative(task: PlayhouseTask) -> bool:
 
 def _are_independent(first: PlayhouseTask, second: PlayhouseTask) -> bool:
     """Tests whether neither part moves a thing that the other is about."""
-    moved, moved_later = _objects_moved(first), _objects_moved(second)
-    return moved.isdisjoint(moved_later | _references(second)) and _references(first).isdisjoint(moved_later)
+    (moved, others), (moved_later, others_later) = _things_of(first), _things_of(second)
+    return moved.isdisjoint(moved_later | others_later) and others.isdisjoint(moved_later)
 
 
-def _objects_moved(task: PlayhouseTask) -> set[int]:
+def _things_of(task: PlayhouseTask) -> tuple[set[int], set[int]]:
+    """Returns the indices of the things that a task moves, and of the others that it is about."""
     fields = task.to_json()
-    target = {fields["target"]} if fields.get("target") is not None else set()
-    return {*target, *fields.get("candidates", ())}
-
-
-def _references(task: PlayhouseTask) -> set[int]:
-    fields = task.to_json()
-    return {fields["other"]} if fields.get("other") is not None else set()
+    moved, others = (fields.get("target"), *fields.get("candidates", ())), (fields.get("other"),)
+    return {i for i in moved if i is not None}, {i for i in others if i is not None}

@@ -93,7 +93,9 @@ def same_color_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     facts = context.facts
     room, categories = context.room, Counter(thing.category for thing in facts.things)
     here = [thing for thing in facts.things if thing.room == room and thing.held_by is None]
-    pairs = [(a, b) for a, b in combinations(here, 2) if _only_two(a, b, categories) or _each_alone(a, b, categories)]
+    # No color is needed to name them: they are the only two of one category, or each is the only one of its own.
+    counts = [(a, b, 2 if a.category == b.category else 1) for a, b in combinations(here, 2)]
+    pairs = [(a, b) for a, b, count in counts if categories[a.category] == categories[b.category] == count]
     same = rng.random() < 0.5
     by_truth = {truth: [pair for pair in pairs if predicates.same_color(*pair) == truth] for truth in (True, False)}
     choices = by_truth[same] if by_truth[not same] else []
@@ -143,16 +145,6 @@ def _other_colors(facts: HouseFacts, thing: Thing) -> tuple[str, ...]:
     """Returns the other colors of the house or, if there are none, of the catalog."""
     in_house = sorted({other.color for other in facts.things} - {thing.color})
     return tuple(in_house) or tuple(color for color in COLORS if color != thing.color)
-
-
-def _each_alone(a: Thing, b: Thing, categories: Counter[str]) -> bool:
-    """Tests whether each is the only one of its category in the house, so that no color is needed to name it."""
-    return categories[a.category] == categories[b.category] == 1
-
-
-def _only_two(a: Thing, b: Thing, categories: Counter[str]) -> bool:
-    """Tests whether they are the only two of one category in the house."""
-    return a.category == b.category and categories[a.category] == 2
 
 
 LARGER_WORDINGS = (

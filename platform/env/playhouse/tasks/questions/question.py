@@ -95,7 +95,7 @@ def question(
         about=about,
         scope=scope,
         room=room,
-        look_first=context.look_before_answering,
+        look_first=context.config.look_before_answering,
         **answers._asdict(),
     )
 
@@ -144,13 +144,13 @@ class DescribedSet:
     scope: RoomPhrase
     members: tuple[int, ...]  # their indices
 
-    def plural(self, rng: np.random.Generator) -> str:
-        """Draws a phrase such as "balls on the table in this room"."""
-        return self._phrase(choose(self.noun.plurals, rng), True, rng)
-
-    def singular(self, rng: np.random.Generator) -> str:
-        """Draws a phrase such as "ball on the table in this room"."""
-        return self._phrase(choose(self.noun.singulars, rng), False, rng)
+    def phrase(self, rng: np.random.Generator, *, many: bool) -> str:
+        """Draws a phrase such as "ball on the table in this room", in the plural if `many`."""
+        post, noun = self.post_modifier, choose(self.noun.plurals if many else self.noun.singulars, rng)
+        text = noun if post is None else post.attach_briefly(noun, rng, many)
+        where = choose(self.scope.phrases, rng)
+        placed = post is not None and post.form == "is" and (post.landmarks or where in text)
+        return text if placed or not where else f"{text} {where}"
 
     def to_look_at(self) -> tuple[tuple[int, ...], str | None]:
         """Returns the things to look at before counting the set, and the room to look over."""
@@ -158,13 +158,6 @@ class DescribedSet:
         if post is not None and post.landmarks and post.form == "is":
             return (*sorted(post.landmarks), *self.members), None
         return (), self.scope.room.name
-
-    def _phrase(self, noun: str, many: bool, rng: np.random.Generator) -> str:
-        post = self.post_modifier
-        text = noun if post is None else post.attach_briefly(noun, rng, many)
-        where = choose(self.scope.phrases, rng)
-        placed = post is not None and post.form == "is" and (post.landmarks or where in text)
-        return text if placed or not where else f"{text} {where}"
 
 
 def sample_room(context: TaskContext, rng: np.random.Generator) -> RoomPhrase:
@@ -190,7 +183,7 @@ def sample_described_sets(context: TaskContext, rng: np.random.Generator) -> lis
     if not bare and not post_modifiers:
         return []
     post = None if bare else post_modifiers[int(rng.integers(len(post_modifiers)))]
-    categories = dict.fromkeys((*context.categories, *(thing.category for thing in facts.things)))
+    categories = dict.fromkeys((*context.config.object_categories, *(thing.category for thing in facts.things)))
     in_scope = [
         thing
         for thing in facts.things

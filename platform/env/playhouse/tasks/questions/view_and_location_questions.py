@@ -99,7 +99,7 @@ def _noun_phrases(noun: Noun, post: PostModifier | None, rng: np.random.Generato
 
 
 def _things_in_view(context: TaskContext) -> list[Thing]:
-    return predicates.visible(context.facts, context.solver, *context.view)
+    return predicates.visible(context.facts, context.solver, *context.config.view)
 
 
 def _naming_any(context: TaskContext, things: Sequence[Thing]) -> tuple[str, ...]:
@@ -205,7 +205,8 @@ def whereabouts_kind(context: TaskContext, rng: np.random.Generator) -> Question
     # A place by a landmark says the most.
     best = informative[0] if informative[0].landmarks else informative[int(rng.integers(len(informative)))]
     accepted = _right_answers(facts, facts.bodies[context.solver], thing, true_places)
-    wrong = [choose(place.phrases, rng) for place in places if _is_plausible_mistake(place, thing)]
+    possible = [place for place in places if not (thing.furniture and place.loose_only)]
+    wrong = [choose(place.phrases, rng) for place in possible if thing.index not in place.possible]
     mistakes = tuple(dict.fromkeys(text for text in wrong if not {*without_articles([text])} & {*accepted}))
     text = fill_template(WHEREABOUTS_WORDINGS, rng, thing=name)
     answers = Answers(best.phrases[0], mistakes or OUTSIDE, accepted)
@@ -226,11 +227,6 @@ def _places(facts: HouseFacts, thing: Thing) -> list[PostModifier]:
         *post_modifiers.rooms(facts),
         post_modifiers.floor(facts),
     ]
-
-
-def _is_plausible_mistake(place: PostModifier, thing: Thing) -> bool:
-    """Tests whether a thing certainly is not at a place, though it could be."""
-    return thing.index not in place.possible and not (thing.furniture and place.loose_only)
 
 
 def _is_in_name(facts: HouseFacts, place: PostModifier, name: str) -> bool:
