@@ -34,7 +34,7 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, FRAM
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import PlacedThing
 from interplay.env.playhouse.house.rooms import DOOR_WIDTH_M, WALL_HEIGHT_M, WALL_THICKNESS_M
-from interplay.env.playhouse.physics.model import BOX
+from interplay.env.playhouse.physics.model import BOX, EYE_HEIGHT_M
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Movement, Start
 
@@ -86,7 +86,7 @@ class Watch:
 
     def _spots(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Positions of the objects and of both players [K + 2, 2], and whether each is in each room [K + 2, R]."""
-        feet = [(avatar.x, avatar.y) for avatar in self._simulation.avatars]
+        feet = [(x, y) for x, y, _, _ in self._simulation.poses.tolist()]
         spots = np.concatenate([self._simulation.data.qpos[4:].reshape(-1, 7)[:, :2], feet])
         inside = ((spots[:, None] >= self._low) & (spots[:, None] <= self._high)).all(axis=2)
         return spots, inside
@@ -165,11 +165,12 @@ class Players:
         if rng.random() < 0.02:
             self._targets[player] = int(rng.integers(len(self._world.house.objects)))
         if simulation.hands[player].holds is None:
-            eye = np.array(simulation.avatars[player].eye)
-            x, y, z = simulation.data.qpos[4:].reshape(-1, 7)[self._targets[player], :3] - eye
-            avatar, away = simulation.avatars[player], math.hypot(x, y)
-            move[0, YAW] = math.remainder(math.atan2(y, x) - avatar.yaw, math.tau) / FRAMES_PER_STEP
-            move[0, PITCH] = (math.atan2(z, away) - avatar.pitch) / FRAMES_PER_STEP
+            eye_x, eye_y, yaw, pitch = simulation.poses[player].tolist()
+            thing = simulation.data.qpos[4:].reshape(-1, 7)[self._targets[player], :3]
+            x, y, z = thing - (eye_x, eye_y, EYE_HEIGHT_M)
+            away = math.hypot(x, y)
+            move[0, YAW] = math.remainder(math.atan2(y, x) - yaw, math.tau) / FRAMES_PER_STEP
+            move[0, PITCH] = (math.atan2(z, away) - pitch) / FRAMES_PER_STEP
             move[0, FORWARD] = 1.0 if away > 1.0 else 0.0
         return move
 

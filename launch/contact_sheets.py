@@ -15,7 +15,7 @@ from interplay.env.playhouse.house.furniture import FURNITURE
 from interplay.env.playhouse.house.house_layout import make_house
 from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.render.portrait import room_from_corner, thing_alone
-from interplay.env.playhouse.render.scene import Scene, start_poses
+from interplay.env.playhouse.render.scene import Scene, map_camera, start_poses
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import World
 from interplay.launch.world_sheet import BACKGROUND_COLOR, CAPTION_HEIGHT, TEXT_COLOR
@@ -62,7 +62,8 @@ def _house_row(config: PlayhouseConfig, seed: int) -> SheetRow:
     scene = Scene(house, config)
     rooms = [(room.name, room_from_corner(scene, house, config, k)) for k, room in enumerate(house.rooms)]
     height, width = (PIXEL_SCALE * side for side in config.image)  # the map at the full resolution of the sheet
-    return f"seed {seed}", [*rooms, ("map", scene.map(*start_poses(house), height, width))]
+    plan = scene.draw_from(map_camera(house, height, width), start_poses(house), height, width)
+    return f"seed {seed}", [*rooms, ("map", plan)]
 
 
 def _save_sheets(folder: Path, name: str, rows: Sequence[SheetRow]) -> Iterator[Path]:

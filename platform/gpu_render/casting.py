@@ -1,5 +1,5 @@
 """Depths at which rays hit the unit shapes, and the loops over a view's primitives; see
-`platform/env/playhouse/render/raycast.py` and `shadows.py`, which these transcribe.
+`platform/env/playhouse/render/raycast.py`, which these transcribe.
 
 A ray is o + t d in the unit frame, and t its depth along the gaze. Depths are inf where nothing is hit.
 """

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS
 from interplay.gpu_render.packed_houses import PackedHouses
 

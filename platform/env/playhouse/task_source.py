@@ -45,7 +45,7 @@ class PlayhouseTasks(TaskSource):
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         _check_kind(kind)
-        return sample_task(kind, replace(self._context(), naming=self._naming(rng)), rng)
+        return sample_task(replace(self._context(), kind=kind, naming=self._naming(rng)), rng)
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check_cue(cue, modifier)
@@ -68,23 +68,11 @@ class PlayhouseTasks(TaskSource):
         if len(weights) > 1:
             shares = np.array(list(weights.values()))
             drawn = list(weights)[int(rng.choice(len(weights), p=shares / shares.sum()))]
-        if drawn == "category":
-            return ByOneProperty("category", ByColor())
-        return ByOneProperty("color", ByColor()) if drawn == "color" else ByColor()
+        return {"category": ByOneProperty("category"), "color": ByOneProperty("color"), "both": ByColor()}[drawn]
 
     def _context(self) -> TaskContext:
-        spec, config = self._spec, self._config
-        return TaskContext(
-            facts=self._facts(),
-            solver=spec.solver,
-            setter=spec.roles[0],
-            view=config.view,
-            categories=tuple(config.object_categories),
-            components=tuple(component.name for component in spec.movement),
-            setter_present=config.setter_visible,
-            tracks_contacts=config.track_contacts,
-            look_before_answering=config.look_before_answering,
-        )
+        spec, components = self._spec, tuple(component.name for component in self._spec.movement)
+        return TaskContext(self._facts(), spec.solver, spec.roles[0], self._config, components)
 
 
 def _check_kind(kind: str) -> None:

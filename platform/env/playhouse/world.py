@@ -12,25 +12,10 @@ from interplay.env.input_controls import InputControl
 from interplay.env.playhouse.house.action_codec import COMPONENTS, CONTROLS, FRAMES_PER_STEP, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
-from interplay.env.playhouse.language.sides import swap_sides
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
-from interplay.env.playhouse.physics.saved_state import (
-    VERSION,
-    SavedEpisode,
-    from_bytes,
-    poses_length,
-    read_poses,
-    to_bytes,
-    write_poses,
-)
-from interplay.env.playhouse.physics.simulation import (
-    FRAME_SECONDS,
-    NOOP_MOVE,
-    Moment,
-    Move,
-    Simulation,
-    furnished,
-)
+from interplay.env.playhouse.language.templates import swap_sides
+from interplay.env.playhouse.physics import saved_state
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, NOOP_MOVE, Moment, Move, Simulation, furnished
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.task_source import PlayhouseTasks
@@ -51,7 +36,7 @@ class Playhouse(World):
         self.codec = MovementCodec(config.components)
         self.spec = WorldSpec(
             name="playhouse",
-            version=VERSION,
+            version=saved_state.VERSION,
             roles=ROLES,
             frames_per_step=FRAMES_PER_STEP,
             frames_per_second=1 / FRAME_SECONDS,
@@ -59,7 +44,7 @@ class Playhouse(World):
             vector=0,
             movement=self.codec.components,
             utterances=True,
-            poses=poses_length(config),
+            poses=saved_state.poses_length(config),
         )
         self._episode: _Episode | None = None
         self._steppable = False
@@ -85,16 +70,14 @@ class Playhouse(World):
 
     def _restore(self, state: bytes) -> _Episode:
         """Makes the saved episode the current one; its physics are built and loaded at their first use."""
-        saved = from_bytes(state, self.config)
+        saved = saved_state.from_bytes(state, self.config)
         if self._episode is None or self._episode.house.seed != saved.seed:
             self._episode = _Episode(make_house(self.config, saved.seed), self.config)
         self._episode.restore(saved)
         return self._episode
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        episode = self._current_episode()
-        if not self._steppable:
-            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        episode = self._steppable_episode()
         moves = self._decode(actions)
         _check_roles(actions)
         episode.physics().frames(moves)
@@ -111,9 +94,7 @@ class Playhouse(World):
         utterances: Mapping[str, str] | None = None,
         observers: Collection[str] | None = None,
     ) -> Outcome:
-        episode = self._current_episode()
-        if not self._steppable:
-            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        episode = self._steppable_episode()
         said = utterances or {}
         _check_roles((*rows, *said))
         pair = [self._decode_row(role, rows.get(role)) for role in ROLES]
@@ -152,8 +133,8 @@ class Playhouse(World):
         self._clear_cache()
         contact_log = episode.physics().contact_log
         contacts = None if contact_log is None else contact_log.events.ravel()
-        saved = SavedEpisode(episode.house.seed, episode.frame, episode.last_said, numbers, contacts)
-        return to_bytes(saved, self.config)
+        saved = saved_state.SavedEpisode(episode.house.seed, episode.frame, episode.last_said, numbers, contacts)
+        return saved_state.to_bytes(saved, self.config)
 
     def facts(self) -> HouseFacts:
         if self._facts is None:
@@ -173,11 +154,11 @@ class Playhouse(World):
         return self._moment
 
     def poses(self) -> NDArray[np.float32]:
-        return write_poses(self.moment(), self._current_episode().house, self.config)
+        return saved_state.write_poses(self.moment(), self._current_episode().house, self.config)
 
     def show(self, poses: NDArray[np.float32]) -> None:
         episode = self._current_episode()
-        moment = read_poses(poses, episode.furnished, episode.house, self.config)
+        moment = saved_state.read_poses(poses, episode.furnished, episode.house, self.config)
         self._moment, self._unloaded, self._facts = moment, moment, None
         self._steppable = False
 
@@ -248,6 +229,11 @@ class Playhouse(World):
             raise ValueError("no episode has begun: call reset first")
         return self._episode
 
+    def _steppable_episode(self) -> _Episode:
+        if self._episode is not None and not self._steppable:
+            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        return self._current_episode()
+
     def _clear_cache(self) -> None:
         self._moment = self._unloaded = self._facts = None
 
@@ -271,7 +257,7 @@ class _Episode:
         self.frame = 0
         self.last_said: dict[str, str] = {}
         self._simulation: Simulation | None = None
-        self._unloaded: SavedEpisode | None = None  # restored, and not in the physics so far
+        self._unloaded: saved_state.SavedEpisode | None = None  # restored, and not in the physics so far
 
     def physics(self) -> Simulation:
         """The simulation, in the state restored last. Raises ValueError if it is of another version."""
@@ -282,12 +268,12 @@ class _Episode:
             self._load(self._simulation, saved)
         return self._simulation
 
-    def restore(self, saved: SavedEpisode) -> None:
+    def restore(self, saved: saved_state.SavedEpisode) -> None:
         self._unloaded = saved
         self.frame = saved.frame
         self.last_said = dict(saved.last_said)
 
-    def _load(self, simulation: Simulation, saved: SavedEpisode) -> None:
+    def _load(self, simulation: Simulation, saved: saved_state.SavedEpisode) -> None:
         if len(saved.numbers) != simulation.saved_length:
             raise ValueError(
                 f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "

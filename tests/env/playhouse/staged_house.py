@@ -51,13 +51,11 @@ class Stage:
     def stand(self, role: str, x: float, y: float, at: str) -> None:
         """Stands a player at meters from the middle of the room, looking at a thing."""
         simulation, player = self.world.simulation, PLAYERS[role]
-        avatar, start = simulation.avatars[player], simulation.house.starts[player]
-        target = self.facts.things[self.index[at]].position
-        avatar.pose[:2] = self.middle[0] + x, self.middle[1] + y
-        away = math.dist((avatar.x, avatar.y), target[:2])
-        avatar.pose[2] = math.atan2(target[1] - avatar.y, target[0] - avatar.x)
-        avatar.pose[3] = math.atan2(target[2] - 1.45, away)
-        simulation.data.qpos[2 * player : 2 * player + 2] = avatar.x - start[0], avatar.y - start[1]
+        start, target = simulation.house.starts[player], self.facts.things[self.index[at]].position
+        x, y = self.middle[0] + x, self.middle[1] + y
+        pitch = math.atan2(target[2] - 1.45, math.dist((x, y), target[:2]))
+        simulation.poses[player] = x, y, math.atan2(target[1] - y, target[0] - x), pitch
+        simulation.data.qpos[2 * player : 2 * player + 2] = x - start[0], y - start[1]
         self.world.state()
 
     def play(self, frames: int, role: str = "solver", **move: float) -> None:

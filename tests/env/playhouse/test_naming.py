@@ -246,7 +246,7 @@ def test_by_color_stays_as_it_was() -> None:
 
 
 def test_one_property_names_a_thing_where_it_fits_no_other() -> None:
-    category, color = (ByOneProperty(each, ByColor()) for each in ("category", "color"))
+    category, color = ByOneProperty("category"), ByOneProperty("color")
     assert [list(category.phrases(SCENE, each)) for each in (TABLE, BALL, DUCK)] == [["table"], ["red ball"], ["duck"]]
     named = [color.phrases(SCENE, each) for each in (SOFA, BALL, OTHER)]
     assert named == [("blue sofa",), ("red thing", "red object"), ("blue ball",)]  # a sofa may be called a blue thing

@@ -14,7 +14,8 @@ from staged_house import Stage
 
 from interplay.env.playhouse.control.place_skill import STEP_BACK_M, PlaceSkill
 from interplay.env.playhouse.house.action_codec import COMPONENTS
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.placement import Placement, standing_here_or_near
 from interplay.env.playhouse.planning.reach import HEIGHT_BELOW_M, PUSH_M, best_arm, standing_spot
 from interplay.env.playhouse.tasks.instructions.go_and_stand import Go

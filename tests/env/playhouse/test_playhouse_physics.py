@@ -11,6 +11,7 @@ import pytest
 from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, PUSH, ROTATE, THROW, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import make_house
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.simulation import NOOP_MOVE, Simulation
 
 SOLVER = 1
@@ -61,11 +62,11 @@ def _stand_before(simulation: Simulation, thing: int, distance: float) -> None:
     room = simulation.house.rooms[0]
     middle = [(room.low[k] + room.high[k]) / 2 for k in (0, 1)]
     angle = math.atan2(middle[1] - y, middle[0] - x)
-    avatar, start = simulation.avatars[SOLVER], simulation.house.starts[SOLVER]
-    avatar.pose[:2] = x + distance * math.cos(angle), y + distance * math.sin(angle)
-    avatar.pose[2] = math.remainder(angle + math.pi, math.tau)
-    avatar.pose[3] = math.atan2(z - 1.45, distance)
-    simulation.data.qpos[2:4] = avatar.x - start[0], avatar.y - start[1]
+    start = simulation.house.starts[SOLVER]
+    x, y = x + distance * math.cos(angle), y + distance * math.sin(angle)
+    yaw, pitch = math.remainder(angle + math.pi, math.tau), math.atan2(z - 1.45, distance)
+    simulation.poses[SOLVER] = x, y, yaw, pitch
+    simulation.data.qpos[2:4] = x - start[0], y - start[1]
     assert simulation.save().shape == saved.shape
 
 
@@ -169,7 +170,7 @@ def test_push_moves_what_is_held_away_and_rotate_turns_it() -> None:
     simulation = _room_with("block")
     _stand_before(simulation, 0, 0.8)
     _solver(simulation, 25, grasp=1, pitch=math.radians(2))
-    eye = np.array(simulation.avatars[SOLVER].eye)
+    eye = np.array([*simulation.poses[SOLVER, :2], EYE_HEIGHT_M])
     near = np.linalg.norm(simulation.moment().positions[0] - eye)
     _solver(simulation, 25, grasp=1, push=-1)
     pulled = simulation.moment()
@@ -219,7 +220,7 @@ def test_walking_pushes_what_is_in_the_way_and_stops_at_walls() -> None:
     _solver(simulation, 20, forward=1)
     assert np.linalg.norm(simulation.moment().positions[0] - before) > 0.2
     _solver(simulation, 200, forward=1)
-    x, y = simulation.avatars[SOLVER].x, simulation.avatars[SOLVER].y
+    x, y = simulation.poses[SOLVER, :2].tolist()
     room = simulation.house.rooms[0]
     assert room.low[0] + 0.2 < x < room.high[0] - 0.2 and room.low[1] + 0.2 < y < room.high[1] - 0.2
 

@@ -13,8 +13,8 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.language.referring.post_modifiers import landmarks, sides
-from interplay.env.playhouse.language.sides import swap_sides
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.language.templates import swap_sides
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.simulation import NOOP_MOVE, Simulation
 from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.tasks.kinds import KINDS

@@ -13,7 +13,7 @@ from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Camera, Scene, start_poses
 
 CONFIG = PlayhouseConfig(rooms=(3, 3), furniture=(2, 3), objects=(8, 8))

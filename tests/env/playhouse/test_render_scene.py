@@ -19,10 +19,10 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
 from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
-from interplay.env.playhouse.render.scene import RenderedView, Scene, start_poses, warm_up
+from interplay.env.playhouse.render.scene import RenderedView, Scene, map_camera, start_poses, warm_up
 from interplay.env.playhouse.render.shading import WALL_PATTERNS
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
@@ -218,7 +218,7 @@ def test_portrait_shows_both_eyes_the_house_and_a_map() -> None:
 
 def test_map_has_y_upwards_and_shows_what_lies_on_the_floor() -> None:
     house = room_with(("block", "red", on_floor("block", 1.0, 5.0)), ("block", "blue", on_floor("block", 5.0, 1.0)))
-    image = Scene(house, CONFIG).map(*start_poses(house), 120, 120).astype(int)
+    image = Scene(house, CONFIG).draw_from(map_camera(house, 120, 120), start_poses(house), 120, 120).astype(int)
     red = np.argwhere((image[..., 0] > 150) & (image[..., 1] < 60))
     blue = np.argwhere((image[..., 2] > 150) & (image[..., 0] < 90))
     assert (red.mean(axis=0) < 40).all() and (blue.mean(axis=0) > 80).all()

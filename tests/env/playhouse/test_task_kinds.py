@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from house_scenes import StillHouse, house, tasks_of, thing
 
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.requests.cues import Cue, sample_cued_task
 from interplay.env.playhouse.tasks.context import TaskContext
@@ -55,7 +56,7 @@ def test_a_listed_kind_is_sampled_stored_misread_carried_out_and_led_to(monkeypa
     assert cast(GoWest, task.misread(world, np.random.default_rng(0))).west != task.west
     assert source.expert(task, world).act(world).movement.any()
     cued = sample_cued_task(
-        TaskContext(facts=SCENE, solver="solver", setter="setter", view=(1.3, 1.0), categories=()),
+        TaskContext(SCENE, "solver", "setter", PlayhouseConfig()),
         Cue("west", "Ask the other player to go west.", ("go_west",)),
         None,
         np.random.default_rng(0),

@@ -19,12 +19,7 @@ from interplay.env.playhouse.control.place_experts import (
     ReceiveExpert,
 )
 from interplay.env.playhouse.control.question_experts import question_expert
-from interplay.env.playhouse.control.skills import (
-    APPROACH_AIM_RAD,
-    START_RADIUS_M,
-    Skills,
-    Steering,
-)
+from interplay.env.playhouse.control.skills import APPROACH_AIM_RAD, START_RADIUS_M, Skills, Steering
 from interplay.env.playhouse.control.throw_and_tool_experts import (
     HitExpert,
     PushWithExpert,
@@ -87,9 +82,7 @@ class LiftExpert(Skills[Lift]):
 class LiftContainerExpert(Skills[LiftContainer]):
     """Fetches a container and raises it slowly."""
 
-    def __init__(self, task: LiftContainer, world: World) -> None:
-        super().__init__(task, world)
-        self._aiming_steps = 0
+    _aiming_steps = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing, body = self._task.thing(facts), facts.bodies[self.role]
@@ -119,10 +112,8 @@ def _near_wall(body: Body, thing: Thing) -> Thing:
         return thing
     x, y = predicates.to_own_frame(thing, body.position)
     share = WALL_SHARE / max(abs(x) / thing.half_extents[0], abs(y) / thing.half_extents[1], 1e-6)
-    dx, dy = x * share, y * share
-    cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
-    at = thing.position[0] + dx * cos - dy * sin, thing.position[1] + dx * sin + dy * cos
-    return replace(thing, position=(*at, predicates.top(thing) - BELOW_RIM_M))
+    spot = predicates.from_own_frame(thing, x * share, y * share)
+    return replace(thing, position=(*spot, predicates.top(thing) - BELOW_RIM_M))
 
 
 class StandAtExpert(Skills[StandAt]):
@@ -151,7 +142,7 @@ class StandAtExpert(Skills[StandAt]):
         if self._spot_steps > SPOT_PATIENCE_STEPS:
             self._spot, self._spot_steps = self._task.nearest_spot(facts) or self._spot, 0
         pitch = STAND_AT_PITCH_RAD - body.pitch
-        return self._walker.to(facts, self._spot, SPOT_RADIUS_M, pitch=pitch, max_turn=self.max_turn)
+        return self._walker.to(facts, self._spot, SPOT_RADIUS_M, pitch=pitch)
 
 
 class SequenceExpert(Expert):
@@ -177,10 +168,8 @@ class SequenceExpert(Expert):
 class PushExpert(Skills[Push]):
     """Goes to a spot with a clear way to a thing and beyond, and walks into the thing."""
 
-    def __init__(self, task: Push, world: World) -> None:
-        super().__init__(task, world)
-        self._path: PushPath | None = None
-        self._running_steps = 0  # since the run began; 0 before that
+    _path: PushPath | None = None
+    _running_steps = 0  # since the run began; 0 before that
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         body, thing = facts.bodies[self.role], self._task.thing(facts)
@@ -205,8 +194,7 @@ class PushExpert(Skills[Push]):
         start = thing.xy if self._path is None else self._path.start
         if math.dist(start, body.position) <= START_RADIUS_M:
             return self._face(body, thing)
-        pitch = self._walking_pitch(body, thing)
-        return self._walker.to(facts, start, START_RADIUS_M, pitch=pitch, max_turn=self.max_turn)
+        return self._walker.to(facts, start, START_RADIUS_M, pitch=self._walking_pitch(body, thing))
 
     def _face(self, body: Body, thing: Thing) -> Movement:
         turn, pitch = predicates.bearing(body, thing.xy), self._walking_pitch(body, thing)

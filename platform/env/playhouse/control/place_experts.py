@@ -47,15 +47,13 @@ MAX_ROUNDS = 3  # of planning, if everything is in place and the task is not yet
 class PlaceObjectsExpert(PlaceSkill[PlaceObjects]):
     """Fetches one thing after another and puts each in its place, until enough are there."""
 
-    def __init__(self, task: PlaceObjects, world: World) -> None:
-        super().__init__(task, world)
-        self._placement: Placement | None = None
-        self._placements = 0  # tried so far
-        self._held_steps = 0  # with this thing in hand and this placement
-        self._settling_steps = RELEASE_SETTLING_STEPS
-        self._done_steps = 0
-        self._rise_to = 0.0  # height to which a thing is lifted straight up
-        self._chosen: int | None = None  # the thing that it set out to fetch
+    _placement: Placement | None = None
+    _placements = 0  # tried so far
+    _held_steps = 0  # with this thing in hand and this placement
+    _settling_steps = RELEASE_SETTLING_STEPS
+    _done_steps = 0
+    _rise_to = 0.0  # height to which a thing is lifted straight up
+    _chosen: int | None = None  # the thing that it set out to fetch
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         body = facts.bodies[self.role]
@@ -125,14 +123,12 @@ class PlaceObjectsExpert(PlaceSkill[PlaceObjects]):
 class ArrangeExpert(PlaceSkill[Arrangement]):
     """Plans which thing goes where, and carries one after the other."""
 
-    def __init__(self, task: Arrangement, world: World) -> None:
-        super().__init__(task, world)
-        self._plan: Stack | ArrangementPlan | None = None
-        self._placement: Placement | None = None
-        self._was_holding = False  # in the step before
-        self._in_place = IN_PLACE_M
-        self._idle_steps = 0
-        self._rounds = 0
+    _plan: Stack | ArrangementPlan | None = None
+    _placement: Placement | None = None
+    _was_holding = False  # in the step before
+    _in_place = IN_PLACE_M
+    _idle_steps = 0
+    _rounds = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if (movement := self.step_back(facts)) is not None:
@@ -185,11 +181,8 @@ class PositionExpert(Skills[Position]):
     """
 
     max_turn = MAX_TURN_RAD  # the ways are long
-
-    def __init__(self, task: Position, world: World) -> None:
-        super().__init__(task, world)
-        self._lowering_steps = 0
-        self._was_held = False
+    _lowering_steps = 0
+    _was_held = False
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing, other = self._task.thing(facts), facts.things[self._task.other]
@@ -246,11 +239,9 @@ SOLVER_AIM_RAD = math.radians(10)
 class HandOverExpert(PlaceSkill[HandOver]):
     """Fetches a thing, walks up to the setter, and holds it out until it is taken."""
 
-    def __init__(self, task: HandOver, world: World) -> None:
-        super().__init__(task, world)
-        self._placement: Placement | None = None  # where it stands to hold the thing out
-        self._placements = 0  # tried so far
-        self._waited_steps = 0
+    _placement: Placement | None = None  # where it stands to hold the thing out
+    _placements = 0  # tried so far
+    _waited_steps = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.is_done(facts):
@@ -292,7 +283,9 @@ class ReceiveExpert(Expert):
         if body.holding == thing.index:
             self.finished = True
             return Action(self._steering.hold(grasp=True))
-        if thing.held_by == self._task.solver and _is_held_out(body, other, thing):
+        away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+        offered = thing.held_by == self._task.solver and is_offered(other.position, other.yaw, body.position)
+        if offered and away <= body.reach:
             if body.looking_at == thing.index:
                 return Action(self._steering.hold(grasp=True))
             turn = predicates.bearing(body, thing.xy)
@@ -302,8 +295,3 @@ class ReceiveExpert(Expert):
         turn, pitch = predicates.bearing(body, other.position), SETTER_PITCH_RAD - body.pitch
         yaw = turn if abs(turn) > SOLVER_AIM_RAD else 0.0
         return Action(self._steering.hold(yaw=yaw, pitch=pitch, max_turn=CALM_TURN_RAD))
-
-
-def _is_held_out(body: Body, other: Body, thing: Thing) -> bool:
-    away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
-    return away <= body.reach and is_offered(other.position, other.yaw, body.position)

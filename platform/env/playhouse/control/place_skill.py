@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.control.skills import CARRY_PITCH_RAD, MAX_TURN_RAD, STEP_PITCH_RAD, Skills, TaskT
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.planning.reach import best_arm, free_steps, hand_distance, pitch_for_height

@@ -18,7 +18,7 @@ from interplay.env.playhouse.control.skills import (
 )
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Room, Thing
+from interplay.env.playhouse.truth.facts import Body, HouseFacts, Room, Thing
 from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World
 
@@ -44,7 +44,9 @@ class AnswerExpert(Expert):
         facts: HouseFacts = world.facts()
         body = facts.bodies[self._question.solver]
         point = self._question.look_at(facts)
-        if not self._question.look_first and not self.finished and self._is_in_view(facts, body, point):
+        points = [facts.things[index].xy for index in self._question.about] or [point]
+        in_view = all(predicates.in_front(body, each, body.half_view - VIEW_MARGIN_RAD) for each in points)
+        if not self._question.look_first and not self.finished and in_view:
             self.finished = True
             return Action(self._steering.hold(), utterance=self._question.answer)
         for index in self._question.about[:1]:
@@ -62,11 +64,6 @@ class AnswerExpert(Expert):
             return Action(movement)
         self.finished = True
         return Action(movement, utterance=self._question.answer)
-
-    def _is_in_view(self, facts: HouseFacts, body: Body, point: XY) -> bool:
-        """Whether everything that the question is about is in view, or else the middle of the room."""
-        points = [facts.things[index].xy for index in self._question.about] or [point]
-        return all(predicates.in_front(body, each, body.half_view - VIEW_MARGIN_RAD) for each in points)
 
 
 class AnsweringSkills(Skills[Question]):
@@ -132,28 +129,19 @@ class SearchAndAnswerExpert(AnsweringSkills):
         self._entering = outside or (self._entering and predicates.outside(room, body.position) > -INSIDE_M)
         if self._entering:
             return self._enter(facts, body, room)
-        self._viewed |= _directions_in_view(body)
+        step, reach = math.tau / VIEW_DIRECTIONS, body.half_view - VIEW_MARGIN_RAD
+        directions = range(VIEW_DIRECTIONS)
+        self._viewed |= {i for i in directions if abs(predicates.wrap_angle(i * step - body.yaw)) <= reach}
         if len(self._viewed) == VIEW_DIRECTIONS:
             return None
         return self._steering.hold(yaw=SEARCH_TURN_RAD, pitch=SEARCH_PITCH_RAD - body.pitch)
 
     def _enter(self, facts: HouseFacts, body: Body, room: Room) -> Movement:
         down = math.atan2(ROOM_GAZE_HEIGHT_M - body.eye_height, math.dist(body.position, room.middle))
+        pitch = max(down, LOWEST_WALKING_PITCH_RAD) - body.pitch
         return self._walker.towards(
-            facts,
-            room.middle,
-            lambda point: predicates.outside(room, point) + INSIDE_M,
-            0.0,
-            pitch=max(down, LOWEST_WALKING_PITCH_RAD) - body.pitch,
-            max_turn=self.max_turn,
+            facts, room.middle, lambda point: predicates.outside(room, point) + INSIDE_M, 0.0, pitch=pitch
         )
-
-
-def _directions_in_view(body: Body) -> set[int]:
-    """The directions that are in a player's view, except near its edges."""
-    step = math.tau / VIEW_DIRECTIONS
-    reach = body.half_view - VIEW_MARGIN_RAD
-    return {i for i in range(VIEW_DIRECTIONS) if abs(predicates.wrap_angle(i * step - body.yaw)) <= reach}
 
 
 def question_expert(task: Question, world: World) -> Expert:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from interplay.env.playhouse.house.action_codec import BIN_VALUES, COMPONENTS
 from interplay.env.playhouse.planning.navigation import Distance, Ground, distance_in_room, doorway_crossing
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 from interplay.env.task import Expert
@@ -117,9 +118,11 @@ BACK_OFF_STEPS = 2
 class Walker:
     """Walks one role, a step at a time, and remembers its path from one step to the next."""
 
-    def __init__(self, role: str, steering: Steering) -> None:
+    def __init__(self, role: str, steering: Steering, max_turn: float) -> None:
+        """`max_turn`: in one step, radians."""
         self._role = role
         self._steering = steering
+        self._max_turn = max_turn
         self._corners: list[XY] = []
         self._target: XY = (math.inf, math.inf)  # of the straight way that was last found clear
         self._trusted = 0  # steps for which that way still counts as clear
@@ -128,38 +131,21 @@ class Walker:
         self._backing_off = 0
 
     def to(
-        self,
-        facts: HouseFacts,
-        point: XY,
-        within: float,
-        *,
-        pitch: float,
-        room: str | None = None,
-        grasp: bool = False,
-        max_turn: float = MAX_TURN_RAD,
+        self, facts: HouseFacts, point: XY, within: float, *, pitch: float, room: str | None = None, grasp: bool = False
     ) -> Movement:
         """One step towards a point, to within the given distance in meters.
 
         `room`: the one that the point has to be reached from. The other arguments are those of `towards`.
         """
         distance = distance_in_room(facts, room, lambda position: math.dist(position, point))
-        return self.towards(facts, point, distance, within, pitch=pitch, grasp=grasp, max_turn=max_turn)
+        return self.towards(facts, point, distance, within, pitch=pitch, grasp=grasp)
 
     def towards(
-        self,
-        facts: HouseFacts,
-        target: XY,
-        distance: Distance,
-        within: float,
-        *,
-        pitch: float,
-        grasp: bool = False,
-        max_turn: float = MAX_TURN_RAD,
+        self, facts: HouseFacts, target: XY, distance: Distance, within: float, *, pitch: float, grasp: bool = False
     ) -> Movement:
         """One step towards where `distance`, a function of the body's position, is at most `within`.
 
         `target`: the point to head for. `pitch`: radians to pitch by in this step. `grasp`: keeps the hand closed.
-        `max_turn`: radians.
         """
         body = facts.bodies[self._role]
         if self._backs_off(body):
@@ -168,7 +154,7 @@ class Walker:
         turn = predicates.bearing(body, self._next_corner(facts, body, target, distance, within))
         forward = int(abs(turn) < TURN_IN_PLACE_RAD)
         self._last_position = body.position if forward else None
-        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, max_turn=max_turn)
+        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, max_turn=self._max_turn)
 
     def _backs_off(self, body: Body) -> bool:
         """Counts stuck steps; returns whether to back away from an obstacle in this step."""
@@ -230,14 +216,7 @@ SEARCH_PITCH_RAD = math.radians(-25)
 VIEW_MARGIN_RAD = math.radians(5.6)  # at the edge of the view, where too little of a thing shows for it to be found
 
 
-class HasSolver(Protocol):
-    """A task that names the role that carries it out."""
-
-    @property
-    def solver(self) -> str: ...
-
-
-TaskT = TypeVar("TaskT", bound=HasSolver)
+TaskT = TypeVar("TaskT", bound=PlayhouseTask)
 
 
 class Search:
@@ -268,7 +247,7 @@ class Skills(Expert, Generic[TaskT]):
         self._task = task
         self.role = task.solver
         self._steering = Steering(world.spec)
-        self._walker = Walker(self.role, self._steering)
+        self._walker = Walker(self.role, self._steering, self.max_turn)
         self._search = Search(self._steering)
         self._hidden_steps = 0  # for which the target was in the middle of the view, hidden by something else
 
@@ -327,7 +306,7 @@ class Skills(Expert, Generic[TaskT]):
 
     def _walk(self, facts: HouseFacts, thing: Thing, distance: Distance, within: float) -> Movement:
         pitch = self._walking_pitch(facts.bodies[self.role], thing)
-        return self._walker.towards(facts, thing.xy, distance, within, pitch=pitch, max_turn=self.max_turn)
+        return self._walker.towards(facts, thing.xy, distance, within, pitch=pitch)
 
     def _walking_pitch(self, body: Body, thing: Thing) -> float:
         """The pitch change that looks at a thing, as far down as one looks while walking."""

@@ -48,18 +48,16 @@ class ThrowExpert(Skills[Throw]):
     """Fetches a thing, raises and draws it in, turns to the longest free line, and throws."""
 
     max_turn = MAX_TURN_RAD
-
-    def __init__(self, task: Throw, world: World) -> None:
-        super().__init__(task, world)
-        self._aim: XY | None = None  # set once the thing is in hand
-        self._pulls = 0  # steps spent on drawing the thing in
+    _aim: XY | None = None  # set once the thing is in hand
+    _pulls = 0  # steps spent on drawing the thing in
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
         if self._task.is_done(facts):
             return None
-        if self._is_flying(thing):
-            return self._steering.hold()
+        released = thing.let_go is not None and thing.let_go.time >= self._task.since
+        if released and thing.held_by is None and not thing.at_rest:
+            return self._steering.hold()  # it is flying
         if (movement := self.fetch(facts, thing)) is not None:
             self._aim, self._pulls = None, 0
             return movement
@@ -93,10 +91,6 @@ class ThrowExpert(Skills[Throw]):
         self._pulls += 1
         return -1
 
-    def _is_flying(self, thing: Thing) -> bool:
-        released = thing.let_go is not None and thing.let_go.time >= self._task.since
-        return released and thing.held_by is None and not thing.at_rest
-
 
 def farthest_point(facts: HouseFacts, body: Body) -> XY:
     """The farthest of the points all round that a throw would reach; of equally far ones, that with the least turn."""
@@ -126,19 +120,17 @@ def _free_distance(facts: HouseFacts, body: Body, along: XY) -> float:
 class ThrowOutExpert(ThrowExpert):
     """Fetches a thing, carries it before a doorway of its room, and throws it through."""
 
-    def __init__(self, task: ThrowOut, world: World) -> None:
-        super().__init__(task, world)
-        self._room = task.room
-        self._stand: XY | None = None
+    _task: ThrowOut
+    _stand: XY | None = None
 
     def _prepare(self, facts: HouseFacts, thing: Thing) -> Movement | None:
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
-            exits = doorway_exits(facts, self.role, self._room)
+            exits = doorway_exits(facts, self.role, self._task.room)
             self._stand, self._aim = min(exits, key=lambda each: predicates.route_length(facts, body.position, each[0]))
         if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
             tilt = CARRY_PITCH_RAD - body.pitch
-            return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)
+            return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True)
         return self._turn(body, thing, self._aim)
 
 
@@ -163,10 +155,7 @@ class UseToolExpert(Skills[UseTool]):
     """Fetches the tool, again if it is lost, and leaves its use to `strike`."""
 
     max_turn = MAX_TURN_RAD  # the ways are long
-
-    def __init__(self, task: UseTool, world: World) -> None:
-        super().__init__(task, world)
-        self._was_held = False  # whether the tool has been in the hand
+    _was_held = False  # whether the tool has been in the hand
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.is_done(facts):
@@ -219,9 +208,7 @@ class TouchWithExpert(UseToolExpert):
         distance = distance_in_room(facts, other.room, lambda position: math.dist(position, point[:2]))
         if distance(body.position) > within and not self._reach_steps:
             tilt = tool_tilt(body, tool)
-            walk = self._walker.towards(
-                facts, other.xy, distance, within, pitch=tilt, grasp=True, max_turn=self.max_turn
-            )
+            walk = self._walker.towards(facts, other.xy, distance, within, pitch=tilt, grasp=True)
             return self.drawing_in(walk, body, tool)
         return self._reach(body, tool, point)
 
@@ -249,13 +236,12 @@ def _arm_range(body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
 class PushWithExpert(UseToolExpert):
     """Goes to where the way to the other is clear, lowers the tool to the other's height, and walks."""
 
-    def __init__(self, task: UseTool, world: World) -> None:
-        super().__init__(task, world)
-        self.restart()
+    _path: PushPath | None = None
+    _arrived = False
+    _running_steps = _stretches = _retreats = 0
 
     def restart(self) -> None:
-        self._path: PushPath | None = None
-        self._arrived = False
+        self._path, self._arrived = None, False
         self._running_steps = self._stretches = self._retreats = 0
 
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
@@ -267,7 +253,7 @@ class PushWithExpert(UseToolExpert):
         start = self._path.start
         self._arrived = math.dist(body.position, start) <= START_RADIUS_M
         tilt = tool_tilt(body, tool)
-        walk = self._walker.to(facts, start, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)
+        walk = self._walker.to(facts, start, START_RADIUS_M, pitch=tilt, grasp=True)
         return self.drawing_in(walk, body, tool)
 
     def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> PushPath:

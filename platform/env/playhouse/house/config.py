@@ -53,7 +53,7 @@ class PlayhouseConfig:
     track_contacts: bool = True  # log and record which player touched, hit, pushed and released each thing
 
     def __post_init__(self) -> None:
-        wrong = [*_ranges(self), *_names(self), *_numbers(self), *_name_weights(self)]
+        wrong = [*_ranges(self), *_names(self), *_numbers(self)]
         if self.unique_colors and self.objects[1] > len(self.object_colors):
             wrong.append(
                 f"unique_colors=True with up to {self.objects[1]} objects needs as many colors, and there are "
@@ -123,13 +123,6 @@ def _names(config: PlayhouseConfig) -> Iterable[str]:
         yield "components=(): name at least one movement, such as 'forward'"
 
 
-def _name_weights(config: PlayhouseConfig) -> Iterable[str]:
-    weights = config.name_weights
-    allowed = ("both", "category", "color")
-    if not set(weights) <= set(allowed) or any(weight < 0 for weight in weights.values()) or not sum(weights.values()):
-        yield f"name_weights={dict(weights)}: weights of {', '.join(allowed)}, not negative and one above 0"
-
-
 def _numbers(config: PlayhouseConfig) -> Iterable[str]:
     if any(side < 8 for side in config.image):
         yield f"image={config.image}: height and width are at least 8 pixels"
@@ -141,3 +134,7 @@ def _numbers(config: PlayhouseConfig) -> Iterable[str]:
     for name in ("walk_speed", "strafe_speed"):
         if not 0.0 < getattr(config, name) <= 4.0:
             yield f"{name}={getattr(config, name)}: above 0 and at most 4 m/s, or avatars tunnel through walls"
+    weights = config.name_weights
+    allowed = ("both", "category", "color")
+    if not set(weights) <= set(allowed) or any(weight < 0 for weight in weights.values()) or not sum(weights.values()):
+        yield f"name_weights={dict(weights)}: weights of {', '.join(allowed)}, not negative and one above 0"

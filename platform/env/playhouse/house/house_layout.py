@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,8 +38,6 @@ MAX_TRIES = 60
 BIN_CLEARANCE_M = 0.01  # around an object that starts in a bin
 BELOW_RIM_M = 0.1  # of the underside of an object that starts in a bin; its center is below the rim, too
 
-ObjectDescription = tuple[Category, str, str]  # category, color and size of an object
-
 # The first piece identifies the room: every furnished room has it, unless no place was found for it.
 FURNISHING: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "armchair", "table", "lamp", "rack", "ledge", "footrest", "chest"),
@@ -48,11 +46,13 @@ FURNISHING: dict[str, tuple[str, ...]] = {
     "pantry": ("fridge", "dining table", "chair", "rack", "ledge", "wardrobe", "table"),
     "bathroom": ("bathtub", "sink", "stool", "ledge", "chest"),
 }
-WOODEN = ("brown", "white")
-ENAMELLED = ("white", "pink", "cyan")
-UPHOLSTERED = ("white", "brown", "blue", "green", "purple", "pink")
-UPHOLSTERY = frozenset({"sofa", "armchair", "bed", "footrest", "lamp", "easel"})
-ENAMEL = frozenset({"bathtub", "sink", "fridge"})
+WOODEN = ("brown", "white")  # colors of furniture that the table does not have
+COLORS_OF_FURNITURE = {
+    **dict.fromkeys(("bathtub", "sink", "fridge"), ("white", "pink", "cyan")),
+    **dict.fromkeys(
+        ("sofa", "armchair", "bed", "footrest", "lamp", "easel"), ("white", "brown", "blue", "green", "purple", "pink")
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class _LayoutSampler:
             low, high = (middle[0] - x, middle[1] - y), (middle[0] + x, middle[1] + y)
             crowded = any(are_closer(low, high, *other, WALKABLE_GAP_M) for other in self.footprints)
             if not crowded and not any(are_closer(low, high, *zone, 0.0) for zone in self.clear_zones):
-                colors = _furniture_colors(category.name)
+                colors = COLORS_OF_FURNITURE.get(category.name, WOODEN)
                 color = colors[self.rng.integers(len(colors))]
-                self._add(category, color, "medium", room, middle, category.half_extents[2], quarter * math.pi / 2)
+                self._add(_unplaced(category, color, "medium"), room, middle, 0.0, quarter * math.pi / 2)
                 self.footprints.append((low, high))
                 return True
         return False
@@ -179,78 +179,69 @@ class _LayoutSampler:
     def place_objects(self, config: PlayhouseConfig) -> None:
         """Places the loose objects on the floor of any room or on furniture."""
         count = int(self.rng.integers(config.objects[0], config.objects[1] + 1))
-        descriptions = _sample_descriptions(config, count, self.rng)
+        objects = _sample_objects(config, count, self.rng)
         if config.may_stock_bins and self.rng.random() < config.stocked_bins:
-            descriptions = self._place_stocked_bin(descriptions, config.object_sizes)
-        for category, color, size in descriptions:
-            on_top = self.rng.random() < config.on_surfaces and self._place_on_furniture(category, color, size)
+            objects = self._place_stocked_bin(objects, config.object_sizes)
+        for thing in objects:
+            on_top = self.rng.random() < config.on_surfaces and self._place_on_furniture(thing)
             if not on_top:
-                self._place_on_floor(category, color, size)
+                self._place_on_floor(thing)
 
-    def _place_stocked_bin(
-        self, descriptions: Sequence[ObjectDescription], sizes: Sequence[str]
-    ) -> list[ObjectDescription]:
-        """Places a bin with one to three of the objects in it, as many as fit; returns the other descriptions.
+    def _place_stocked_bin(self, objects: Sequence[PlacedThing], sizes: Sequence[str]) -> list[PlacedThing]:
+        """Places a bin with one to three of the objects in it, as many as fit; returns the other objects.
 
         The bin replaces the first object that would not fit into it, unless one of them is a bin already."""
-        rest = list(descriptions)
-        at = next((i for i, (category, _, _) in enumerate(rest) if category.name == BIN), None)
+        rest = list(objects)
+        at = next((i for i, thing in enumerate(rest) if thing.category.name == BIN), None)
         largest = max(sizes, key=SIZES.__getitem__)
+        inner = _inner_radius(CATEGORIES[BIN], largest)
         if at is None:
-            inner = _inner_radius(CATEGORIES[BIN], largest)
-            at = next((i for i, (category, _, size) in enumerate(rest) if _radius(category, size) > inner), 0)
-        color = rest.pop(at)[1]
-        self._place_on_floor(CATEGORIES[BIN], color, largest)
+            at = next((i for i, thing in enumerate(rest) if thing.radius > inner), 0)
+        self._place_on_floor(_unplaced(CATEGORIES[BIN], rest.pop(at).color, largest))
         box, remaining = self.things[-1], int(self.rng.integers(1, 4))
         floor = 2 * box.category.proxies[0].half[2] * box.scale  # height of the pile's top
-        for description in sorted(
-            rest, key=lambda each: each[0].shape == "sphere"
-        ):  # balls last: nothing can be put on them
-            category, color, size = description
-            half = category.half_extents[2] * SIZES[size]
-            fits = _radius(category, size) <= _inner_radius(box.category, box.size) - BIN_CLEARANCE_M
+        # Balls last: nothing can be put on them.
+        for thing in sorted(rest, key=lambda each: each.category.shape == "sphere"):
+            half = thing.half_extents[2]
             below_rim = max(floor + BELOW_RIM_M, floor + half) <= 2 * box.half_extents[2]
-            if remaining and fits and below_rim and category.name != BIN:
-                rest.remove(description)
-                self._add(category, color, size, box.room, box.position[:2], floor + half, self._sample_yaw())
+            fits = thing.radius <= inner - BIN_CLEARANCE_M and below_rim
+            if remaining and fits and thing.category.name != BIN:
+                rest.remove(thing)
+                self._add(thing, box.room, box.position[:2], floor)
                 floor += 2 * half
-                remaining = 0 if category.shape == "sphere" else remaining - 1
+                remaining = 0 if thing.category.shape == "sphere" else remaining - 1
         return rest
 
-    def _place_on_furniture(self, category: Category, color: str, size: str) -> bool:
-        radius = _radius(category, size)
-        candidates = [thing for thing in self.things if thing.category.furniture and _fits(thing.category, radius)]
+    def _place_on_furniture(self, thing: PlacedThing) -> bool:
+        radius = thing.radius
+        surfaces = [(other, other.category.surface) for other in self.things if other.category.surface is not None]
+        candidates = [(other, surface) for other, surface in surfaces if radius <= min(surface.half)]
         if not candidates:
             return False
-        furniture = candidates[self.rng.integers(len(candidates))]
-        surface = furniture.category.surface
-        assert surface is not None
+        furniture, surface = candidates[self.rng.integers(len(candidates))]
         for _ in range(MAX_TRIES):
             along, aside = (float(self.rng.uniform(-1, 1)) * (h - radius) for h in surface.half)
             cos, sin = math.cos(furniture.yaw), math.sin(furniture.yaw)
             x = furniture.position[0] + cos * along - sin * aside
             y = furniture.position[1] + sin * along + cos * aside
-            others = [thing for thing in self.things if not thing.category.furniture]
+            others = [other for other in self.things if not other.category.furniture]
             if all(math.dist((x, y), other.position[:2]) > radius + other.radius + 0.05 for other in others):
-                height = furniture.position[2] + surface.height + category.half_extents[2] * SIZES[size]
-                self._add(category, color, size, furniture.room, (x, y), height, self._sample_yaw())
+                self._add(thing, furniture.room, (x, y), furniture.position[2] + surface.height)
                 return True
         return False
 
-    def _place_on_floor(self, category: Category, color: str, size: str) -> None:
-        radius = _radius(category, size)
+    def _place_on_floor(self, thing: PlacedThing) -> None:
+        radius = thing.radius
         for attempt in range(20 * MAX_TRIES):
             room = int(self.rng.integers(len(self.rooms)))
             middle = self._sample_point(room, radius + WALL_GAP_M)
             apart = OBJECT_GAP_M if attempt < MAX_TRIES else OBJECT_GAP_M / 2
             if self._free(middle, radius, apart):
-                height = category.half_extents[2] * SIZES[size]
-                self._add(category, color, size, room, middle, height, self._sample_yaw())
+                self._add(thing, room, middle, 0.0)
                 self.object_footprints.append((middle, radius))
                 return
-        raise ValueError(
-            f"no free floor for the {size} {color} {category.name}: lower objects or furniture, or raise room_size"
-        )
+        name = f"{thing.size} {thing.color} {thing.category.name}"
+        raise ValueError(f"no free floor for the {name}: lower objects or furniture, or raise room_size")
 
     def sample_starts(self, start_in_corner: bool) -> tuple[tuple[float, float, float], ...]:
         """Start poses of setter and solver. With `start_in_corner` each stands in a corner, if one is free, and faces
@@ -263,10 +254,8 @@ class _LayoutSampler:
             clearance = START_CLEARANCE_M if attempt < 20 * MAX_TRIES else START_CLEARANCE_M / 1.5
             apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
             if apart and self._free(middle, 0.0, clearance, keep_doors=False):
-                yaw = (
-                    self._sample_yaw_to_middle(room, middle) if start_in_corner else self._sample_open_yaw(room, middle)
-                )
-                spots.append((*middle, yaw))
+                sample_yaw = self._sample_yaw_to_middle if start_in_corner else self._sample_open_yaw
+                spots.append((*middle, sample_yaw(room, middle)))
                 if len(spots) == 2:
                     return tuple(spots)
         raise ValueError("no free floor for the players to stand on: lower objects or furniture, or raise room_size")
@@ -308,15 +297,23 @@ class _LayoutSampler:
     def _sample_yaw(self) -> float:
         return float(self.rng.uniform(-math.pi, math.pi))
 
-    def _add(self, category: Category, color: str, size: str, room: int, middle: XY, height: float, yaw: float) -> None:
-        self.things.append(PlacedThing(len(self.things), category, color, size, room, (*middle, height), yaw))
+    def _add(self, thing: PlacedThing, room: int, middle: XY, bottom: float, yaw: float | None = None) -> None:
+        """Adds a thing at the height `bottom` of its underside, with a yaw at random unless it is given."""
+        yaw = self._sample_yaw() if yaw is None else yaw
+        position = (*middle, bottom + thing.half_extents[2])
+        self.things.append(replace(thing, index=len(self.things), room=room, position=position, yaw=yaw))
 
 
-def _sample_descriptions(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[ObjectDescription]:
+def _unplaced(category: Category, color: str, size: str) -> PlacedThing:
+    """A thing whose index, room and pose are still open."""
+    return PlacedThing(-1, category, color, size, -1, (0.0, 0.0, 0.0), 0.0)
+
+
+def _sample_objects(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[PlacedThing]:
     """Samples category, color and size of each object; pairs of category and color are distinct if possible."""
     categories, colors, sizes = config.object_categories, config.object_colors, config.object_sizes
     shuffled = [colors[i] for i in rng.permutation(len(colors))]
-    descriptions: list[ObjectDescription] = []
+    objects: list[PlacedThing] = []
     taken: set[tuple[str, str]] = set()
     for i in range(count):
         for _ in range(MAX_TRIES):
@@ -325,28 +322,14 @@ def _sample_descriptions(config: PlayhouseConfig, count: int, rng: np.random.Gen
             if (name, color) not in taken:
                 break
         taken.add((name, color))
-        descriptions.append((CATEGORIES[name], color, sizes[rng.integers(len(sizes))]))
-    return descriptions
+        objects.append(_unplaced(CATEGORIES[name], color, sizes[rng.integers(len(sizes))]))
+    return objects
 
 
 def _inner_radius(category: Category, size: str) -> float:
     """Distance from the center of a bin to its walls."""
     wall = max(category.proxies, key=lambda part: part.offset[0])
     return (wall.offset[0] - wall.half[0]) * SIZES[size]
-
-
-def _furniture_colors(furniture: str) -> tuple[str, ...]:
-    if furniture in ENAMEL:
-        return ENAMELLED
-    return UPHOLSTERED if furniture in UPHOLSTERY else WOODEN
-
-
-def _radius(category: Category, size: str) -> float:
-    return PlacedThing(-1, category, "", size, -1, (0, 0, 0), 0.0).radius
-
-
-def _fits(category: Category, radius: float) -> bool:
-    return category.surface is not None and radius <= min(category.surface.half)
 
 
 def _footprint(category: Category, quarter: int) -> tuple[float, float]:

@@ -36,11 +36,10 @@ class ContactLog:
         self._first = len(house.furniture)
         count = len(house.objects)
         self._qpos = data.qpos[4:].reshape(count, 7)
-        self._qvel = data.qvel[4:].reshape(count, 6)
+        self.velocities: NDArray[np.float64] = data.qvel[4:].reshape(count, 6)  # current ones, of the loose things
         self._start_positions = np.array([thing.position for thing in house.things]).reshape(-1, 3)
-        self._owners = list(
-            compiled.geom_thing
-        )  # by geom: index of a thing, -1 for walls and floor, -2 - player for avatars
+        # By geom: index of a thing, -1 for walls and floor, -2 - player for avatars.
+        self._owners = list(compiled.geom_thing)
         for player, body in enumerate(compiled.avatar_bodies):
             self._owners[int(compiled.model.body_geomadr[body])] = -2 - player
 
@@ -56,11 +55,6 @@ class ContactLog:
                 f"house have {self.events.size}: it was saved by another version of the Playhouse"
             )
         self.events[:] = no_contacts(len(self.events)) if numbers is None else numbers.reshape(self.events.shape)
-
-    def velocities(self) -> NDArray[np.float64]:
-        """Current velocities of the loose things [N - furniture, 6], for `record_contacts` after the next substeps."""
-        velocities: NDArray[np.float64] = self._qvel.copy()
-        return velocities
 
     def record_release(self, player: int, obj: int, time: float) -> None:
         """Records that a player released an object."""
@@ -80,7 +74,7 @@ class ContactLog:
     def record_contacts(self, time: float, holds: Sequence[int | None], velocities_before: NDArray[np.float64]) -> None:
         """Records pushes, touches and hits among the current contacts.
 
-        holds: by player, the object in its hand. velocities_before: `velocities` before these contacts.
+        holds: by player, the object in its hand. velocities_before: a copy of `velocities` before them.
         """
         self.record_pushes(time)
         owner_of_geom, first = self._owners, self._first

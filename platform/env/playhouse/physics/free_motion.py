@@ -10,7 +10,6 @@ MuJoCo's integrator `implicitfast`, in its order.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import mujoco
@@ -24,6 +23,11 @@ from interplay.env.playhouse.physics.model import (
     AVATAR_FLOOR_GAP_M,
     AVATAR_HALF_HEIGHT_M,
     AVATAR_RADIUS_M,
+    EYE_HEIGHT_M,
+    GRASP_AIM_RAD,
+    MAX_PITCH_RAD,
+    MIN_PITCH_RAD,
+    REACH_M,
     STATIC,
     SUBSTEPS_PER_FRAME,
     HouseModel,
@@ -195,23 +199,19 @@ class FreeMotion:
         starts: Float64Array,
         poses: Float64Array,
         must_open: NDArray[np.bool_],
-        radii: Sequence[float],
-        *,
-        eye_height: float,
-        reach: float,
-        aim: float,
-        pitches: tuple[float, float],
+        radii: Float64Array,
         speeds: tuple[float, float],
     ) -> None:
         """Keeps the arrays, and changes `poses` [2, 4] and `must_open` [2]. `_advance` describes them.
 
-        eye_height, reach: of a grasping player, meters. aim: its tolerance, radians.
-        pitches: least and most, radians.
         speeds: forward and to the side, m/s.
         """
         model, avatars = compiled_model.model, list(compiled_model.avatar_bodies)
         motor = model.actuator_gainprm[0, 0], model.actuator_forcerange[0, 1]
-        constants = (AVATAR_RADIUS_M + MARGIN_M, eye_height, reach, aim, *pitches, *speeds)
+        grasp, pitches = (EYE_HEIGHT_M, REACH_M, GRASP_AIM_RAD), (MIN_PITCH_RAD, MAX_PITCH_RAD)
+        body, mass = AVATAR_RADIUS_M + MARGIN_M, model.body_mass[avatars[0]]
+        self._constants = np.array([body, *grasp, *pitches, *speeds, mass, *motor, model.opt.timestep])
+        self._columns = FORWARD, STRAFE, YAW, PITCH, GRASP
         self._data = data
         self._arguments = (
             SUBSTEPS_PER_FRAME,
@@ -221,14 +221,15 @@ class FreeMotion:
                 *(data.qpos, data.qvel, data.ctrl, data.tree_asleep, data.xfrc_applied),
                 *(data.qacc, data.qacc_smooth, data.qacc_warmstart),
             ),
-            (
-                *(starts, model.body_contype[avatars] != 0, obstacles(model)),
-                *(data.qpos[4:].reshape(-1, 7), np.array(radii, np.float64)),
-            ),
+            (*(starts, model.body_contype[avatars] != 0, obstacles(model)), *(data.qpos[4:].reshape(-1, 7), radii)),
             np.empty((3, 4)),
-            np.array([*constants, model.body_mass[avatars[0]], *motor, model.opt.timestep]),
-            (FORWARD, STRAFE, YAW, PITCH, GRASP),
+            self._constants,
+            self._columns,
         )
+
+    def turn_and_walk(self, pose: Float64Array, move: Float64Array, walk: Float64Array) -> None:
+        """Applies a player's move [8], except for its hand, to its pose [4] and the controls [2] of its motors."""
+        _turn_and_walk(pose, move, walk, self._constants, self._columns)
 
     def advance(self, moves: Float64Array, frame: int, moved: bool) -> tuple[int, int]:
         """Plays `moves` [2, frames, 8] from `frame` on; both hands hold nothing, and touch nothing they released.

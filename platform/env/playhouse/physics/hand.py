@@ -14,13 +14,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW
+from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW, YAW
 from interplay.env.playhouse.house.category import XYZ
 from interplay.env.playhouse.physics.free_motion import is_any_in_reach
-from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, THICK, HouseModel
+from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, GRASP_AIM_RAD, REACH_M, THICK, HouseModel
 
-EYE_HEIGHT_M = 1.45
-REACH_M = 2.2  # from the eye
 MIN_CARRY_M, MAX_CARRY_M = 0.6, 1.8  # from the eye to a carried object
 MAX_HAND_LEAD_M = 0.35  # maximum hand-object distance
 MAX_HAND_LAG_M = 1.6  # an object farther than this from its target position is dropped
@@ -28,7 +26,6 @@ MIN_HAND_HEIGHT_M = 0.05  # above the floor
 PUSH_M_PER_FRAME = 0.02
 ROTATE_RAD_PER_FRAME = 0.08
 THROW_SPEED_MPS = 4.5
-GRASP_AIM_RAD = 0.05  # angular tolerance of a grasp in each direction
 # Minimum hand-wall distance while carrying a thin object, which could otherwise be pressed into the wall.
 WALL_CLEARANCE_M = 0.1
 WAKE_FORCE_N = 1e-9  # too small to move anything, but an applied force keeps the body awake
@@ -46,22 +43,6 @@ def gaze_direction(yaw: float, pitch: float) -> XYZ:
     """Returns the unit vector for the given yaw and pitch (radians)."""
     level = math.cos(pitch)
     return level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)
-
-
-def _ball_radius(compiled: HouseModel, geoms: Sequence[int]) -> float:
-    """Radius of the bounding ball around an object's center, meters."""
-    model = compiled.model
-    return max(float(np.linalg.norm(model.geom_pos[g]) + model.geom_rbound[g]) for g in geoms)
-
-
-def _touches_thick_walls(compiled: HouseModel, geoms: Sequence[int]) -> bool:
-    return bool(compiled.model.geom_conaffinity[geoms[0]] & THICK)
-
-
-def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimum and maximum corners of the thick walls, [W, 3] each."""
-    walls = model.geom_contype == THICK
-    return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
 
 class Hand:
@@ -86,10 +67,13 @@ class Hand:
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
-        self._is_thin = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
-        self._walls = _thick_walls(self.model)
-        self.radii = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
-        self._radii = np.array(self.radii, np.float64)
+        self._is_thin = [bool(self.model.geom_conaffinity[geoms[0]] & THICK) for geoms in compiled.object_geoms]
+        walls = self.model.geom_contype == THICK
+        middles, halves = self.model.geom_pos[walls], self.model.geom_size[walls]
+        self._walls = middles - halves, middles + halves  # corners of the thick walls, [W, 3] each
+        at, bounds = self.model.geom_pos, self.model.geom_rbound
+        balls = [max(float(np.linalg.norm(at[g]) + bounds[g]) for g in geoms) for geoms in compiled.object_geoms]
+        self.radii = np.array(balls, np.float64)  # of the bounding balls around the objects' centers, meters
 
     @property
     def must_open(self) -> bool:
@@ -106,22 +90,14 @@ class Hand:
         return self.holds is None and self.released is None
 
     def act(
-        self,
-        eye: XYZ,
-        look: XYZ,
-        yaw_change: float,
-        walk: tuple[float, float],
-        move: Sequence[float],
-        other: Hand,
-        offered: bool,
+        self, eye: XYZ, look: XYZ, walk: Sequence[float], move: Sequence[float], other: Hand, offered: bool
     ) -> None:
         """Applies one frame of this player's hand actions.
 
         Args:
             eye: position of the player's eye.
             look: unit vector of the player's gaze.
-            yaw_change: change of the player's yaw in this frame, radians.
-            walk: velocity of the avatar, m/s.
+            walk: velocity of the avatar along x and y, m/s.
             move: the player's action in this frame, as in `action_codec`.
             other: hand of the other player.
             offered: whether the other hand offers its object; this hand can take the object only then.
@@ -140,7 +116,7 @@ class Hand:
         elif not grasps:
             self._let_go()
         else:
-            self._carry(eye, look, yaw_change, move)
+            self._carry(eye, look, move)
 
     def ray(self, eye: XYZ, look: XYZ) -> tuple[int, float]:
         """The first geom hit by a ray from the eye (-1: none) and its distance. Requires current kinematics."""
@@ -153,7 +129,7 @@ class Hand:
 
         The other hand must then open before it can grasp again.
         """
-        if not is_any_in_reach(self._qpos, self._radii, eye, look, REACH_M, GRASP_AIM_RAD):
+        if not is_any_in_reach(self._qpos, self.radii, eye, look, REACH_M, GRASP_AIM_RAD):
             return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
@@ -180,7 +156,7 @@ class Hand:
         self._collide(obj, False)
         self.data.xfrc_applied[self._bodies[obj], 2] = WAKE_FORCE_N
 
-    def _carry(self, eye: XYZ, look: XYZ, yaw_change: float, move: Sequence[float]) -> None:
+    def _carry(self, eye: XYZ, look: XYZ, move: Sequence[float]) -> None:
         assert self.holds is not None
         self.distance = min(max(self.distance + PUSH_M_PER_FRAME * move[PUSH], MIN_CARRY_M), MAX_CARRY_M)
         x, y, z = self._qpos[self.holds, :3].tolist()
@@ -196,7 +172,7 @@ class Hand:
             return
         share = MAX_HAND_LEAD_M / lag if lag > MAX_HAND_LEAD_M else 1.0
         self._position[:] = (x + share * dx, y + share * dy, z + share * dz)
-        turn = yaw_change + ROTATE_RAD_PER_FRAME * move[ROTATE]
+        turn = move[YAW] + ROTATE_RAD_PER_FRAME * move[ROTATE]
         if turn:
             self._turn(turn)
 
@@ -216,7 +192,7 @@ class Hand:
         norm = math.sqrt(sum(value * value for value in turned))
         self._quaternion[:] = [value / norm for value in turned]
 
-    def _throw(self, look: XYZ, walk: tuple[float, float]) -> None:
+    def _throw(self, look: XYZ, walk: Sequence[float]) -> None:
         assert self.holds is not None
         speed = (walk[0] + THROW_SPEED_MPS * look[0], walk[1] + THROW_SPEED_MPS * look[1], THROW_SPEED_MPS * look[2])
         self._qvel[self.holds, :3] = speed

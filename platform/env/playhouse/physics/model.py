@@ -7,6 +7,7 @@ to every object; a grasp activates the weld.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,15 +16,12 @@ import numpy as np
 
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, Wall, thick_walls
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, thick_walls
 
 TIMESTEP_S = 1 / 120
 SUBSTEPS_PER_FRAME = 4
 AIR_DAMPING = 0.01  # N s / m and N m s, on loose objects; without it discs wobble for seconds
-THIN_M, SLIM_M = (
-    0.06,
-    0.15,
-)  # half extents below which a hand could pull an object through a wall
+THIN_M, SLIM_M = 0.06, 0.15  # half extents below which a hand could pull an object through a wall
 HARD_IMPEDANCE = (0.95, 0.98)  # of a thin object's contacts; MuJoCo's default (0.9, 0.95) is as soft as a hand's pull
 AVATAR_RADIUS_M = 0.22
 AVATAR_HALF_HEIGHT_M = 0.72
@@ -31,6 +29,10 @@ AVATAR_FLOOR_GAP_M = 0.02
 AVATAR_MASS_KG = 40.0
 AVATAR_GAIN = 500.0  # N s / m: reaches full speed within a few frames
 AVATAR_MAX_FORCE_N = 400.0
+EYE_HEIGHT_M = 1.45
+MIN_PITCH_RAD, MAX_PITCH_RAD = math.radians(-75.0), math.radians(60.0)
+REACH_M = 2.2  # of a grasp, from the eye
+GRASP_AIM_RAD = 0.05  # angular tolerance of a grasp in each direction
 
 # Collision bits. Two geoms collide if the contype of one and the conaffinity of the other share a bit.
 STATIC, OBJECT, THICK = 1, 2, 16  # thin and slim objects collide with thick walls instead of the true ones
@@ -59,17 +61,13 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
     """Builds the model of a house; loose objects start asleep at their layout positions."""
     spec = mujoco.MjSpec()
     _set_options(spec)
-    owners: list[int] = []  # by geom, in MuJoCo's numbering: body by body
+    for plane in _add_planes(spec):
+        _make_static(plane, STATIC | THICK)
     thick = thick_walls(house.rooms, house.walls)
-    shell = (
-        (_add_planes(spec), STATIC | THICK),
-        (_add_walls(spec, house.walls), STATIC),
-        (_add_walls(spec, thick), THICK),
-    )
-    for geoms_of_house, touches in shell:
-        for geom in geoms_of_house:
-            _make_static(geom, touches)
-            owners.append(-1)
+    for walls, touches in ((house.walls, STATIC), (thick, THICK)):
+        for wall in walls:
+            _make_static(spec.worldbody.add_geom(type=BOX, pos=wall.center, size=wall.half), touches)
+    owners = [-1] * (2 + len(house.walls) + len(thick))  # by geom, in MuJoCo's numbering: body by body
     for thing in house.furniture:
         for part in thing.category.proxies:
             _make_static(_shape_geom(spec.worldbody.add_geom(), thing, part, placed=True), STATIC | THICK)
@@ -105,11 +103,6 @@ def _add_planes(spec: mujoco.MjSpec) -> Iterator[mujoco.MjsGeom]:
     plane = mujoco.mjtGeom.mjGEOM_PLANE
     yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1))
     yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT_M), quat=(0, 1, 0, 0))
-
-
-def _add_walls(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:
-    for wall in walls:
-        yield spec.worldbody.add_geom(type=BOX, pos=wall.center, size=wall.half)
 
 
 def _make_static(geom: mujoco.MjsGeom, touches: int) -> None:

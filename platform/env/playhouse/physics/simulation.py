@@ -18,22 +18,14 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.env.compiled import c_function, compiled
-from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
+from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.contacts import ContactLog
 from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion
-from interplay.env.playhouse.physics.hand import (
-    EYE_HEIGHT_M,
-    GRASP_AIM_RAD,
-    REACH_M,
-    Hand,
-    gaze_direction,
-    is_offered,
-)
-from interplay.env.playhouse.physics.model import SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
+from interplay.env.playhouse.physics.hand import Hand, gaze_direction, is_offered
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M, SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
 
-MIN_PITCH_RAD, MAX_PITCH_RAD = math.radians(-75.0), math.radians(60.0)
 START_PITCH_RAD = math.radians(-20.0)  # at pitch 0, an eye at 1.45 m sees the floor only beyond 2.5 m
 FRAME_SECONDS = SUBSTEPS_PER_FRAME * TIMESTEP_S
 REST_SPEED_MPS = 0.05  # below it a thing is at rest; angular speed: below 4 times it, rad/s
@@ -52,33 +44,6 @@ _NO_CLOCK = c_function("float64()", _zero)
 mujoco.set_mjcb_time(_NO_CLOCK.ctypes)
 
 Move = Sequence[float]  # one player in one frame: a float per entry of `action_codec.COMPONENTS`
-
-
-@dataclass(frozen=True)
-class Avatar:
-    """Pose of a player. Meters and radians."""
-
-    pose: Float64Array  # [4]: x, y, yaw, pitch; changes with the simulation
-
-    @property
-    def x(self) -> float:
-        return float(self.pose[0])
-
-    @property
-    def y(self) -> float:
-        return float(self.pose[1])
-
-    @property
-    def yaw(self) -> float:
-        return float(self.pose[2])
-
-    @property
-    def pitch(self) -> float:
-        return float(self.pose[3])
-
-    @property
-    def eye(self) -> tuple[float, float, float]:
-        return self.x, self.y, EYE_HEIGHT_M
 
 
 @dataclass(frozen=True)
@@ -137,17 +102,13 @@ class Simulation:
         self.first = len(house.furniture)  # the index of the first loose object
         must_open = np.zeros(2, np.bool_)
         self.hands = tuple(Hand(player, self.compiled, self.data, must_open) for player in range(2))
-        self._poses = np.array([(*start, START_PITCH_RAD) for start in house.starts])
-        self.avatars = tuple(Avatar(pose) for pose in self._poses)
+        # Of the avatars [2, 4]: x, y, yaw, pitch; meters and radians.
+        self.poses = np.array([(*start, START_PITCH_RAD) for start in house.starts])
         self.contact_log = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
         self._starts = np.array(house.starts, np.float64)
+        speeds = config.walk_speed, config.strafe_speed
         self._free_motion = FreeMotion(
-            *(self.compiled, self.data, self._starts, self._poses, must_open, self.hands[0].radii),
-            eye_height=EYE_HEIGHT_M,
-            reach=REACH_M,
-            aim=GRASP_AIM_RAD,
-            pitches=(MIN_PITCH_RAD, MAX_PITCH_RAD),
-            speeds=(config.walk_speed, config.strafe_speed),
+            self.compiled, self.data, self._starts, self.poses, must_open, self.hands[0].radii, speeds
         )
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
@@ -171,7 +132,7 @@ class Simulation:
                 frame, reason = self._free_motion.advance(moves, frame, False)
             if reason == AT_GRASP:
                 for player in range(2):
-                    self._move(player, moves[player, frame].tolist())
+                    self._move(player, moves[player, frame])
                 reason = AT_CONTACT
                 if self._hands_are_free():
                     frame, reason = self._free_motion.advance(moves, frame, True)
@@ -182,53 +143,45 @@ class Simulation:
     def _hands_are_free(self) -> bool:
         return self.hands[0].is_free and self.hands[1].is_free
 
-    def _move(self, player: int, move: Move) -> None:
+    def _move(self, player: int, move: Float64Array) -> None:
         """Applies a player's move; the physics of the frame come after it."""
-        avatar, holder = self.avatars[player], self.avatars[1 - player]
-        yaw = math.remainder(avatar.yaw + move[YAW], math.tau)
-        pitch = min(max(avatar.pitch + move[PITCH], MIN_PITCH_RAD), MAX_PITCH_RAD)
-        avatar.pose[2:] = yaw, pitch
-        forward = self.config.walk_speed * move[FORWARD]
-        right = self.config.strafe_speed * move[STRAFE]
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        vx, vy = forward * cos + right * sin, forward * sin - right * cos
-        self._ctrl[2 * player : 2 * player + 2] = vx, vy
+        walk = self._ctrl[2 * player : 2 * player + 2]
+        self._free_motion.turn_and_walk(self.poses[player], move, walk)
+        x, y, yaw, pitch = self.poses[player].tolist()
+        holder_x, holder_y, holder_yaw, _ = self.poses[1 - player].tolist()
         hand, other = self.hands[player], self.hands[1 - player]
-        offered = other.holds is not None and is_offered((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
+        offered = other.holds is not None and is_offered((holder_x, holder_y), holder_yaw, (x, y))
         held_before = hand.holds
-        hand.act(avatar.eye, gaze_direction(yaw, pitch), move[YAW], (vx, vy), move, other, offered)
+        hand.act((x, y, EYE_HEIGHT_M), gaze_direction(yaw, pitch), walk.tolist(), move.tolist(), other, offered)
         if held_before is not None and hand.holds is None and self.contact_log is not None:
             self.contact_log.record_release(player, held_before, self.data.time)
 
     def _step(self) -> None:
-        """Steps MuJoCo for one frame, whose moves have been applied."""
-        if self.contact_log is None:
-            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
-        else:
-            self._step_and_log(self.contact_log)
-        np.add(self._starts[:, :2], self._avatar_qpos, out=self._poses[:, :2])
+        """Steps MuJoCo for one frame, whose moves have been applied, and logs its contacts.
 
-    def _step_and_log(self, contact_log: ContactLog) -> None:
-        """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
-        model, data, time = self.model, self.data, self.data.time
-        if self.hands[0].holds is None and self.hands[1].holds is None:
+        While an object is held, it does so in two halves: a strike may last less than a frame.
+        """
+        model, data, time, contact_log = self.model, self.data, self.data.time, self.contact_log
+        empty = self.hands[0].holds is None and self.hands[1].holds is None
+        if contact_log is None or empty:
             mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME)
-            if data.ncon:
+            if contact_log is not None and data.ncon:
                 contact_log.record_pushes(time)
-            return
-        holds = [hand.holds for hand in self.hands]
-        for _ in range(2):
-            velocities_before = contact_log.velocities()
-            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
-            if data.ncon:
-                contact_log.record_contacts(time, holds, velocities_before)
+        else:
+            holds = [hand.holds for hand in self.hands]
+            for _ in range(2):
+                velocities_before = contact_log.velocities.copy()
+                mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
+                if data.ncon:
+                    contact_log.record_contacts(time, holds, velocities_before)
+        np.add(self._starts[:, :2], self._avatar_qpos, out=self.poses[:, :2])
 
     def moment(self) -> Moment:
         """The current moment, in the float32 precision of recordings: live and redrawn pictures are identical."""
         positions, quaternions = self._positions.copy(), self._quaternions.copy()
         resting = np.ones(len(positions), dtype=np.bool_)
         _copy_objects(positions, quaternions, resting, self.first, self._object_qpos, self._object_qvel)
-        avatars = self._poses.astype(np.float32)
+        avatars = self.poses.astype(np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
         contacts = None if self.contact_log is None else self.contact_log.events.astype(np.float32)
         time = float(np.float32(self.data.time))
@@ -236,9 +189,9 @@ class Simulation:
 
     def looked_at(self, player: int) -> int | None:
         """The index of the thing in the middle of a player's view."""
-        avatar = self.avatars[player]
+        x, y, yaw, pitch = self.poses[player].tolist()
         mujoco.mj_kinematics(self.model, self.data)
-        geom = self.hands[player].ray(avatar.eye, gaze_direction(avatar.yaw, avatar.pitch))[0]
+        geom = self.hands[player].ray((x, y, EYE_HEIGHT_M), gaze_direction(yaw, pitch))[0]
         thing = self.compiled.geom_thing[geom] if geom >= 0 else -1
         return None if thing < 0 else thing
 
@@ -246,7 +199,7 @@ class Simulation:
         """The whole dynamic state as one vector; also reloads this simulation from it."""
         mujoco.mj_getState(self.model, self.data, self._state, STATE)
         hands = np.concatenate([hand.save() for hand in self.hands])
-        saved = np.concatenate([self._state, self.data.tree_asleep.astype(np.float64), self._poses.ravel(), hands])
+        saved = np.concatenate([self._state, self.data.tree_asleep.astype(np.float64), self.poses.ravel(), hands])
         self.load(saved)
         return saved
 
@@ -258,7 +211,7 @@ class Simulation:
     def load(self, saved: NDArray[np.float64]) -> None:
         """Restores the simulation from a vector returned by `save`."""
         state, asleep, avatars, hands = np.split(saved, np.cumsum([self._state.size, self.model.ntree, 8]).tolist())
-        self._poses[...] = avatars.reshape(2, 4)
+        self.poses[...] = avatars.reshape(2, 4)
         for hand, numbers in zip(self.hands, np.split(hands, 2), strict=True):
             hand.load(numbers.tolist())
         state = np.ascontiguousarray(state)
@@ -276,5 +229,5 @@ class Simulation:
         mujoco.mj_resetData(self.model, self.data)
         self._object_qpos[:, :3] = moment.positions[self.first :]
         self._object_qpos[:, 3:] = moment.quaternions[self.first :]
-        self._poses[...] = moment.avatars
-        self._avatar_qpos[...] = self._poses[:, :2] - self._starts[:, :2]
+        self.poses[...] = moment.avatars
+        self._avatar_qpos[...] = self.poses[:, :2] - self._starts[:, :2]

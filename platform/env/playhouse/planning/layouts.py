@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interplay.env.arrays import Points
 from interplay.env.playhouse.planning.navigation import Ground
-from interplay.env.playhouse.planning.placement import Placement
+from interplay.env.playhouse.planning.placement import Placement, spot_off_edge
 from interplay.env.playhouse.planning.reach import standing_spot
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES
 
 WALL_MARGIN_M = 0.5  # from a wall to a spot, at least: the hand that brings the thing needs room
@@ -127,7 +126,8 @@ def plan_gathering(
     things = _best_things(facts, among, count)
     staying = [thing for thing in things if thing.held_by is None and predicates.near(thing, furniture)][:count]
     angles = [math.tau * turn / (2 * POSE_DIRECTIONS) for turn in range(2 * POSE_DIRECTIONS)]
-    around: list[Pose] = [(np.array([_near_furniture(furniture, angle)]), {}) for angle in angles]
+    spots_around = [spot_off_edge(furniture, angle, FURNITURE_DISTANCE_M, 0.1, 0.05) for angle in angles]
+    around: list[Pose] = [(np.array([spot]), {}) for spot in spots_around]
     free = [(float(x), float(y)) for ((x, y),), _ in _free_poses(facts, role, around)]
     free = [spot for spot in free if predicates.nearest_room(facts, spot).name == furniture.room]
     spots: dict[int, XY] = {thing.index: thing.xy for thing in staying}
@@ -235,7 +235,9 @@ def _free_poses(facts: HouseFacts, role: str, poses: Iterable[Pose]) -> Iterator
     points = np.stack([spots for spots, _ in poses])  # [poses, count, 2]
     count = points.shape[1]
     clear = (ground.price(points.reshape(-1, 2)) == 0.0).reshape(-1, count)
-    rooms = np.stack([_is_well_inside(room, points) for room in facts.rooms])  # [rooms, poses, count]
+    low = np.array([room.low for room in facts.rooms])[:, None, None] + WALL_MARGIN_M
+    high = np.array([room.high for room in facts.rooms])[:, None, None] - WALL_MARGIN_M
+    rooms = np.asarray(((points >= low) & (points <= high)).all(axis=-1))  # [rooms, poses, count]
     for doorway in facts.doorways:
         clear &= np.linalg.norm(points - np.asarray(doorway.middle), axis=2) > DOORWAY_MARGIN_M
     for number, (spots, staying) in enumerate(poses):
@@ -244,11 +246,6 @@ def _free_poses(facts: HouseFacts, role: str, poses: Iterable[Pose]) -> Iterator
         fits = [k for k, room in enumerate(facts.rooms) if not home or room.name in home]
         if clear[number, needed].all() and any(rooms[k, number, needed].all() for k in fits):
             yield spots, staying
-
-
-def _is_well_inside(room: Room, points: Points) -> NDArray[np.bool_]:
-    low, high = np.asarray(room.low) + WALL_MARGIN_M, np.asarray(room.high) - WALL_MARGIN_M
-    return np.asarray(((points >= low) & (points <= high)).all(axis=-1))
 
 
 def _assign(
@@ -303,14 +300,3 @@ def _is_reachable(facts: HouseFacts, role: str, plan: ArrangementPlan) -> bool:
         for index, spot in plan.spots.items()
         if index not in plan.staying
     )
-
-
-def _near_furniture(furniture: Thing, angle: float) -> XY:
-    """The point in this direction that is `FURNITURE_DISTANCE_M` from the edge of its footprint."""
-    distance = 0.1
-    x, y = furniture.xy
-    while True:
-        spot = (x + distance * math.cos(angle), y + distance * math.sin(angle))
-        if predicates.edge_distance(spot, furniture) >= FURNITURE_DISTANCE_M:
-            return spot
-        distance += 0.05

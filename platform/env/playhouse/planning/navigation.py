@@ -72,12 +72,9 @@ class Ground:
         """Whether the straight way from `start` towards `goal` is clear until `distance` is at most `within`.
 
         The first steps may be on bad ground: a player who stands there has to leave it anyway."""
-        length = math.dist(start, goal)
-        steps = max(int(length / PATH_SPACING_M), 1)
-        share = np.arange(1, steps + 1)[:, None] / steps
-        points = np.asarray(start) + share * (np.asarray(goal) - np.asarray(start))
+        points = _line(start, goal)[1:]
         bad = np.flatnonzero(self.price(points) > 0.0)
-        bad = bad[bad * length / steps >= CLEARANCE_M] if bad.size and bad[0] == 0 else bad
+        bad = bad[bad * math.dist(start, goal) / len(points) >= CLEARANCE_M] if bad.size and bad[0] == 0 else bad
         if not bad.size:
             return True
         x, y = points[bad[0]]
@@ -151,9 +148,8 @@ def _passage(doorway: Doorway, facts: HouseFacts) -> tuple[float, float, float, 
     """The same for a doorway; it reaches into both rooms."""
     x, y = doorway.middle
     half, deep = doorway.width / 2 - CLEARANCE_M, PASSAGE_DEPTH_M + CLEARANCE_M
-    if _leads_along_x(doorway, facts):
-        return x - deep, y - half, x + deep, y + half
-    return x - half, y - deep, x + half, y + deep
+    dx, dy = (deep, half) if _leads_along_x(doorway, facts) else (half, deep)
+    return x - dx, y - dy, x + dx, y + dy
 
 
 def _leads_along_x(doorway: Doorway, facts: HouseFacts) -> bool:

@@ -17,7 +17,6 @@ from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.reach import horizontal_reach, line_is_free, standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Room, Thing
-from interplay.env.playhouse.truth.predicates.relations import RESTING_GAP_M
 
 LEVEL_CATEGORIES = frozenset({"block", "book", "box", "drum", "plate", "pillow", "roll"})  # other things can go on top
 MIN_TOP_HALF_WIDTH_M = 0.08  # of a loose thing that another can be put on
@@ -67,23 +66,14 @@ def footprint_radius(thing: Thing) -> float:
     return thing.half_extents[0] if is_round else thing.radius
 
 
-def rolls(thing: Thing) -> bool:
-    """Whether a thing is a ball."""
-    return thing.category in CATEGORIES and CATEGORIES[thing.category].shape == "sphere"
-
-
-def _is_slender(thing: Thing) -> bool:
-    """Whether a thing falls over easily."""
-    return thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])
-
-
 def placements_on(facts: HouseFacts, thing: Thing, support: Thing) -> list[Placement]:
     """Spots for a thing on a piece of furniture or on the level top of another thing."""
     radius = footprint_radius(thing)
     if not support.furniture:
         half_width, top = min(support.half_extents[:2]), predicates.top(support)
         is_wide = half_width >= max(MIN_TOP_HALF_WIDTH_M, 0.7 * radius)
-        level = support.category in LEVEL_CATEGORIES and is_wide and not rolls(thing)
+        rolls = thing.category in CATEGORIES and CATEGORIES[thing.category].shape == "sphere"
+        level = support.category in LEVEL_CATEGORIES and is_wide and not rolls
         level = level and _is_free(facts, support.xy, radius, top, thing, support)
         level = level and _is_off_walls(facts, support.room, support.xy, radius)
         return [Placement(support.xy, top, support.room, 0.35 * half_width)] if level else []
@@ -91,13 +81,14 @@ def placements_on(facts: HouseFacts, thing: Thing, support: Thing) -> list[Place
     if surface is None:
         return []
     height = support.position[2] + surface.height
+    falls_over = thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])  # easily
     found = []
     for along, aside in _grid(surface.half):
-        spot = _to_world(support, along, aside)
+        spot = predicates.from_own_frame(support, along, aside)
         free = _is_free(facts, spot, radius, height, thing, support)
         if free and _is_off_walls(facts, support.room, spot, radius):
             edge = min(surface.half[0] - abs(along), surface.half[1] - abs(aside))
-            tolerance = min(max(edge - 0.6 * radius, 0.04), 0.06 if _is_slender(thing) else 0.1)
+            tolerance = min(max(edge - 0.6 * radius, 0.04), 0.06 if falls_over else 0.1)
             cost = OVERHANG_COST * max(0.7 * radius - edge, 0.0)
             found.append(Placement(spot, height, support.room, tolerance, cost=cost))
     return found
@@ -113,12 +104,12 @@ def placements_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bo
     rim, aside = predicates.top(container), slack - BIN_MARGIN_M
     found: list[Placement] = []
     for along, across in [(0.0, 0.0), *((aside * x, aside * y) for x, y in COMPASS)]:
-        spot = _to_world(container, along, across)
+        spot = predicates.from_own_frame(container, along, across)
         below = [
             other for other in contents if math.dist(spot, other.xy) < footprint_radius(thing) + footprint_radius(other)
         ]
         height = max((predicates.top(other) for other in below), default=predicates.bottom(container))
-        if pressed or height <= rim - 2 * RESTING_GAP_M:
+        if pressed or height <= rim - 2 * predicates.RESTING_GAP_M:
             tolerance = min(max(slack - math.hypot(along, across), 0.025), 0.05)
             placement = Placement(spot, rim, container.room, tolerance, cost=BIN_HEIGHT_COST * height)
             found.append(replace(placement, drop=DROP_ABOVE_RIM_M, height_tolerance=BIN_HEIGHT_TOLERANCE_M))
@@ -134,7 +125,7 @@ def placements_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[
         angle = quarter * math.pi / 2
         for inside in UNDER_EDGE_M:
             edge = furniture.half_extents[quarter % 2] - inside
-            spot = _to_world(furniture, edge * math.cos(angle), edge * math.sin(angle))
+            spot = predicates.from_own_frame(furniture, edge * math.cos(angle), edge * math.sin(angle))
             free = _is_off_walls(facts, furniture.room, spot, footprint_radius(thing) + 0.01)
             if free and _fits_under(facts, thing, furniture, spot):
                 slide_in = inside + footprint_radius(thing) + MARGIN_M
@@ -162,11 +153,16 @@ def placements_beside(facts: HouseFacts, thing: Thing, other: Thing) -> list[Pla
     """Spots on the floor all round another thing."""
     found = []
     for angle in np.linspace(0.0, math.tau, 16, endpoint=False):
-        away = 0.0
-        while predicates.edge_distance(_polar(other.xy, angle, away), other) < footprint_radius(thing) + SIDE_BY_SIDE_M:
-            away += 0.04
-        found.append(Placement(_polar(other.xy, angle, away), 0.0, other.room, 0.1))
+        spot = spot_off_edge(other, float(angle), footprint_radius(thing) + SIDE_BY_SIDE_M, 0.0, 0.04)
+        found.append(Placement(spot, 0.0, other.room, 0.1))
     return _on_floor(facts, thing, found)
+
+
+def spot_off_edge(thing: Thing, angle: float, gap: float, away: float, step: float) -> XY:
+    """The first spot in this direction with this gap to a footprint, from `away` meters off its middle in steps."""
+    while predicates.edge_distance(_polar(thing.xy, angle, away), thing) < gap:
+        away += step
+    return _polar(thing.xy, angle, away)
 
 
 def placements_around(facts: HouseFacts, thing: Thing, body: Body) -> list[Placement]:
@@ -292,12 +288,6 @@ def _is_off_walls(facts: HouseFacts, name: str | None, spot: XY, radius: float) 
     """Whether a thing at a spot fits between the walls of its room."""
     room = next((room for room in facts.rooms if room.name == name), None)
     return room is None or predicates.outside(room, spot) <= -radius
-
-
-def _to_world(thing: Thing, along: float, aside: float) -> XY:
-    """A point given in a thing's own frame."""
-    cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
-    return thing.position[0] + along * cos - aside * sin, thing.position[1] + along * sin + aside * cos
 
 
 def _polar(middle: XY, angle: float, away: float) -> XY:

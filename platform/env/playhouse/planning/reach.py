@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse.house.action_codec import FRAMES_PER_STEP
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
@@ -105,6 +106,7 @@ def standing_spot(
     around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     spots = np.concatenate([np.asarray(point) + (distance + extra) * around for distance in STAND_DISTANCES_M])
     free = ground.price(spots) == 0.0
+    loose = [thing for thing in facts.things if not thing.furniture and thing.held_by is None and thing.index != held]
     best, lowest_cost = None, math.inf
     for x, y in spots[free].tolist():
         spot = (x, y)
@@ -112,16 +114,11 @@ def standing_spot(
             continue
         if not line_is_free(facts, spot, point):
             continue
-        crowding = sum(_is_crowding(thing, spot, held) for thing in facts.things)
+        crowding = sum(predicates.edge_distance(spot, thing) < CLEARING_M for thing in loose)
         cost = math.dist(body.position, spot) + CROWDING_COST_M * crowding
         if cost < lowest_cost:
             best, lowest_cost = spot, cost
     return best
-
-
-def _is_crowding(thing: Thing, spot: XY, held: int | None) -> bool:
-    loose = not thing.furniture and thing.held_by is None and thing.index != held
-    return loose and predicates.edge_distance(spot, thing) < CLEARING_M
 
 
 def line_is_free(facts: HouseFacts, start: XY, point: XY) -> bool:

@@ -60,8 +60,8 @@ def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, hel
     return line_is_free and _thing_fits(facts, thing, along, ignored)
 
 
-def _line(start: XY, along: XY, length: float) -> Points:
-    steps = np.arange(0.0, length, PUSH_SPACING_M)[:, None]
+def _line(start: XY, along: XY, length: float, spacing: float = PUSH_SPACING_M) -> Points:
+    steps = np.arange(0.0, length, spacing)[:, None]
     points: Points = np.asarray(start) + steps * np.asarray(along)
     return points
 
@@ -108,15 +108,14 @@ def _can_strike(facts: HouseFacts, ground: Ground, body: Body, tool: Thing, othe
     swing = edge - arm - mean_half_extent(tool)
     if not SWING_M[0] <= swing <= SWING_M[1]:
         return False
-    along = np.array([(point[k] - body.position[k]) / length for k in (0, 1)])
-    steps = np.arange(0.0, swing + FOLLOW_THROUGH_M, STRIKE_SPACING_M)[:, None]
-    if ground.price(np.asarray(body.position) + steps * along).any():
+    along = ((point[0] - body.position[0]) / length, (point[1] - body.position[1]) / length)
+    if ground.price(_line(body.position, along, swing + FOLLOW_THROUGH_M, STRIKE_SPACING_M)).any():
         return False
     lowest = height - tool.half_extents[2]
     tall = [
         each for each in facts.things if each.index not in (tool.index, other.index) and predicates.top(each) > lowest
     ]
-    swept = np.asarray(body.position) + np.arange(arm, edge, STRIKE_SPACING_M)[:, None] * along
+    swept = np.asarray(body.position) + np.arange(arm, edge, STRIKE_SPACING_M)[:, None] * np.asarray(along)
     radius = mean_half_extent(tool)
     return not any(predicates.edge_distance((x, y), each) < radius for x, y in swept.tolist() for each in tall)
 
@@ -148,10 +147,9 @@ def striking_point(body: Body, other: Thing) -> XYZ:
     )
     x, y = predicates.to_own_frame(nearest, body.position)
     a, b = nearest.half_extents[:2]
-    u, v = min(max(x, -a), a), min(max(y, -b), b)
-    cos, sin = math.cos(nearest.yaw), math.sin(nearest.yaw)
+    spot = predicates.from_own_frame(nearest, min(max(x, -a), a), min(max(y, -b), b))
     z = min(max(nearest.position[2], low, predicates.bottom(nearest)), high, predicates.top(nearest))
-    return nearest.position[0] + u * cos - v * sin, nearest.position[1] + u * sin + v * cos, z
+    return (*spot, z)
 
 
 THROW_DISTANCES_M = (1.6, 1.4, 1.8)  # from the middle of a doorway to where one throws through it, the best first

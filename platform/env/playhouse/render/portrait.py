@@ -11,8 +11,8 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
-from interplay.env.playhouse.render.scene import Scene, start_poses
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
+from interplay.env.playhouse.render.scene import Scene, map_camera, overview_camera, start_poses
 
 
 def portrait(
@@ -28,8 +28,9 @@ def portrait(
             positions, quaternions, avatars, eye, yaw, pitch, field, height, width, hide_role=role, antialias=True
         )
         pictures[title] = view[0]
-    pictures["house"] = scene.overview(positions, quaternions, avatars, height, width)
-    pictures["map"] = scene.map(positions, quaternions, avatars, height, width)
+    for title, camera_of in (("house", overview_camera), ("map", map_camera)):
+        poses = positions, quaternions, avatars
+        pictures[title] = scene.draw_from(camera_of(scene.house, height, width), poses, height, width)
     return pictures
 
 

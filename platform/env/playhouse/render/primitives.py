@@ -36,7 +36,6 @@ PAINT_COLORS: dict[str, RGB] = {
 }
 
 # The origin of an avatar's body is on the floor, that of its head in the eye; both face +x.
-_CLOTHES = ("slate", "olive")
 _HEAD: tuple[BodyPart, ...] = (
     ellipsoid((-0.04, 0, 0.02), (0.15, 0.14, 0.17), "skin"),
     ellipsoid((-0.07, 0, 0.09), (0.145, 0.15, 0.13), "black"),
@@ -98,9 +97,7 @@ def _category_shape(name: str) -> _Shape:
     return _shape(CATEGORIES[name].parts)
 
 
-@functools.cache
-def _avatar_shapes(role: int) -> tuple[_Shape, _Shape]:
-    return _shape(_body(_CLOTHES[role])), _shape(_HEAD)
+_AVATAR_SHAPES = tuple((_shape(_body(clothes)), _shape(_HEAD)) for clothes in ("slate", "olive"))  # body and head
 
 
 @functools.cache
@@ -123,27 +120,15 @@ def build_primitives(house: House) -> RenderPrimitives:
     home = things + 4
     rows = [_rooms(house, home), _frames(house.doorways, home)]
     rows += [_rows(_category_shape(t.category.name), t.color, t.scale, t.index, t.index) for t in house.things]
-    for role, name in enumerate(AVATAR_IDS):
-        body, head = _avatar_shapes(role)
-        rows += [
-            _rows(body, "white", 1.0, things + 2 * role, name),
-            _rows(head, "white", 1.0, things + 2 * role + 1, name),
-        ]
+    for role, shapes in enumerate(_AVATAR_SHAPES):
+        name, first = AVATAR_IDS[role], things + 2 * role
+        rows += [_rows(shape, "white", 1.0, first + number, name) for number, shape in enumerate(shapes)]
     rows.append(_shadows(house.things))
     kinds, owners, offsets, rotations, halves, colors, names = (
         np.concatenate(column) for column in zip(*rows, strict=True)
     )
-    return RenderPrimitives(
-        kinds=kinds,
-        owners=owners,
-        offsets=offsets,
-        rotations=rotations,
-        halves=halves,
-        radii=np.sqrt((halves * halves).sum(axis=1)),
-        colors=colors,
-        names=names,
-        extents=halves[len(kinds) - things :].copy(),
-    )
+    radii, extents = np.sqrt((halves * halves).sum(axis=1)), halves[len(kinds) - things :].copy()
+    return RenderPrimitives(kinds, owners, offsets, rotations, halves, radii, colors, names, extents)
 
 
 _Rows = tuple[Int32Array, Int32Array, Float32Array, Float32Array, Float32Array, Float32Array, NDArray[np.int16]]

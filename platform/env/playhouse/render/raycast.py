@@ -1,4 +1,5 @@
-"""Numba ray-caster: renders placed primitives into a depth buffer and an index buffer.
+"""Numba ray-caster: renders placed primitives into a depth buffer and an index buffer, and finds from these what each
+pixel shows and the shadows beneath things.
 
 Every primitive is an affine image of a unit shape: the box [-1, 1]^3, the ball, the cylinder x^2 + y^2 <= 1, |z| <= 1,
 or the cone with its apex at z = 1 and the unit disc as its base at z = -1. In the unit frame a ray is
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.compiled import compiled, inlined
@@ -23,7 +25,7 @@ BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW = 0, 1, 2, 3, 4, 5
 PRIMITIVE_KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}
 
 _ZERO, _ONE, _TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
-_QUARTER = np.float32(0.25)
+_QUARTER, _HALF = np.float32(0.25), np.float32(0.5)
 _TINY = np.float32(1e-20)
 _FAR = np.float32(np.inf)
 _WALL_FIRST = np.float32(1.0 - 1e-5)
@@ -230,3 +232,62 @@ def cast(
             else:
                 first, last = opening_spans[p, 0], opening_spans[p, 1]
                 _room_row(row, names, me, columns, o, d, r, openings[first:last], scratch[x0:x1])
+
+
+@compiled
+def _darken(
+    light: Any, depth: Any, index: Any, ids: Any, x0: Any, x1: Any, y0: Any, y1: Any, me: Any, view: Any
+) -> None:
+    """Multiplies `light` by one shadow box: darkest at its center and directly beneath the thing.
+
+    `ids` [H, W]: what each pixel shows. `view`: eye, directions of forward, right and up, all in the frame of the unit
+    box, and us, vs."""
+    o, f, r, w, us, vs = view
+    for y in range(y0, y1):
+        v = vs[y]
+        bright, depths, shown, hits = light[y], depth[y], ids[y], index[y]
+        for x in range(x0, x1):
+            t, u = depths[x], us[x]
+            a = abs(o[0] + t * (f[0] + u * r[0] + v * w[0]))
+            b = abs(o[1] + t * (f[1] + u * r[1] + v * w[1]))
+            c = o[2] + t * (f[2] + u * r[2] + v * w[2])
+            within = (hits[x] >= 0) & (shown[x] != me) & (a < _ONE) & (b < _ONE) & (c >= -_ONE) & (c <= _ONE)
+            a, b = max(a - _HALF, _ZERO), max(b - _HALF, _ZERO)
+            edge = _ONE - (a * a + b * b) * np.float32(4.0)
+            darker = bright[x] * (_ONE - np.float32(0.42) * edge * (np.float32(0.65) + np.float32(0.35) * c))
+            bright[x] = darker if within & (edge > _ZERO) else bright[x]
+
+
+@compiled
+def shade(
+    light: Float32Array,
+    ids: NDArray[np.int16],
+    depth: Float32Array,
+    index: Int32Array,
+    names: NDArray[np.int16],
+    primitives: Any,
+    rays: Any,
+) -> None:
+    """Fills `light` [H, W], 1 and less in the shadow beneath a thing, and `ids` [H, W], -1 for the background.
+
+    Args:
+        depth, index: [H, W], as `cast` fills them.
+        names: [P], the id of each primitive.
+        primitives, rays: the fields of `PlacedPrimitives` and `Rays`.
+    """
+    kinds, centers, _, _, inverses, _, rectangles = primitives
+    eye, basis, _, us, vs = rays
+    for y in range(ids.shape[0]):
+        for x in range(ids.shape[1]):
+            ids[y, x] = names[index[y, x]] if index[y, x] >= 0 else np.int16(-1)
+    light[:] = _ONE
+    for p in range(kinds.shape[0]):
+        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
+        if kinds[p] != SHADOW or x1 <= x0 or y1 <= y0:
+            continue
+        m = inverses[p]
+        o = _turn(m, eye[0] - centers[p, 0], eye[1] - centers[p, 1], eye[2] - centers[p, 2])
+        f = _turn(m, basis[0, 0], basis[0, 1], basis[0, 2])
+        r = _turn(m, basis[1, 0], basis[1, 1], basis[1, 2])
+        w = _turn(m, basis[2, 0], basis[2, 1], basis[2, 2])
+        _darken(light, depth, index, ids, x0, x1, y0, y1, names[p], (o, f, r, w, us, vs))

@@ -14,11 +14,10 @@ from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
-from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast
+from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast, shade
 from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
-from interplay.env.playhouse.render.shadows import shade
 from interplay.env.playhouse.render.transforms import cull, place
 
 
@@ -67,6 +66,7 @@ def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect
 _SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
 RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
+Poses = tuple[Float32Array, Float32Array, Float32Array]  # positions, quaternions and avatars, as in `Scene`
 
 
 class Scene:
@@ -132,19 +132,10 @@ class Scene:
         self._place(positions, quaternions, avatars)
         return self._render(camera, height, width, hide_role, antialias, portals)
 
-    def map(
-        self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
-    ) -> Image:
-        """Renders a map of the house from above without ceilings, +y up. [H, W, 3]"""
-        self._place(positions, quaternions, avatars)
-        return self._render(map_camera(self.house, height, width), height, width, None, True, True)[0]
-
-    def overview(
-        self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
-    ) -> Image:
-        """Renders the house from the side and above without ceilings and near walls. [H, W, 3]"""
-        self._place(positions, quaternions, avatars)
-        return self._render(overview_camera(self.house, height, width), height, width, None, True, True)[0]
+    def draw_from(self, camera: Camera, poses: Poses, height: int, width: int) -> Image:
+        """Renders the view of `map_camera` or `overview_camera`, without ceilings and near walls. [H, W, 3]"""
+        self._place(*poses)
+        return self._render(camera, height, width, None, True, True)[0]
 
     def _place(self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array) -> None:
         # Copied into fixed arrays: numba compiles again for each memory layout and for read-only arrays.
@@ -161,7 +152,9 @@ class Scene:
             small = np.empty((height, width, 3), np.uint8)
             halve(small, image)
             return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
-        rays, placed = tuple(_rays(camera, height, width)), tuple(self._placed)
+        slope, placed = camera.slope(height), tuple(self._placed)
+        us, vs = pixel_slopes(slope, height, width)
+        rays = tuple(Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs))
         hidden = self._nothing_hidden if hide_role is None else self._hidden[hide_role]
         cull(placed, hidden, self._rooms, np.float32(WALL_HEIGHT_M), *self._doors, rays, portals)
         depth, index = np.empty((height, width), np.float32), np.empty((height, width), np.int32)
@@ -171,12 +164,6 @@ class Scene:
         shade(light, ids, depth, index, self._parts.names, placed, rays)
         paint(image, light, self._faces, depth, index, tuple(self._parts), placed, *self._looks, rays)
         return image, ids, depth
-
-
-def _rays(camera: Camera, height: int, width: int) -> Rays:
-    slope = camera.slope(height)
-    us, vs = pixel_slopes(slope, height, width)
-    return Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
 
 
 @functools.lru_cache(maxsize=32)
@@ -229,7 +216,7 @@ def warm_up(log: Callable[[str], None]) -> None:
     log("the renderer is ready")
 
 
-def start_poses(house: House) -> tuple[Float32Array, Float32Array, Float32Array]:
+def start_poses(house: House) -> Poses:
     """Positions, quaternions and avatars of a house at its start."""
     yaws = np.array([thing.yaw for thing in house.things])
     quaternions = np.zeros((len(yaws), 4), np.float32)

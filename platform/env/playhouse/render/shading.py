@@ -28,9 +28,8 @@ _CEILING = (np.float32(240.0), np.float32(240.0), np.float32(236.0))
 _SKIRTING = (np.float32(225.0), np.float32(222.0), np.float32(214.0))
 _DADO, _BOARDS = np.float32(0.9), np.float32(1.2)  # meters, height of the painted lower part of a wall
 _PANEL = (np.float32(196.0), np.float32(164.0), np.float32(124.0))
-_FINE = np.float32(
-    0.02
-)  # meters per pixel up to which seams and weaves are drawn; finer than a pixel they would flicker
+# Meters per pixel up to which seams and weaves are drawn; finer than a pixel they would flicker.
+_FINE = np.float32(0.02)
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 

@@ -27,10 +27,10 @@ class Cue:
     name: str
     prompt: str  # as people who set tasks read it
     kinds: tuple[str, ...]  # kinds of task, drawn with equal probability
-    question: bool = False
 
 
-_INSTRUCTIONS = (
+CUES = {cue.name: cue for cue in (
+    # Instructions.
     Cue("touch", "Ask the other player to touch an object using another object.", ("touch_with", "hit")),
     Cue("activity", "Ask the other player to perform an activity of your choice.",
         ("throw", "throw_out", "push", "hit", "tower", "triangle", "square", "circle", "group",
@@ -51,8 +51,7 @@ _INSTRUCTIONS = (
         ("position", "put_on", "put_in", "put_under")),
     Cue("row", "Ask the other player to put three or more specific objects in a row.", ("row",)),
     Cue("go", "Ask the other player to go somewhere.", ("go", "go_room")),
-)  # fmt: skip
-_QUESTIONS = (
+    # Questions.
     Cue("yes_no", "Ask the other player a yes/no question about something in the room.", ("fact",)),
     Cue("where", "Ask the other player to describe where something is.", ("whereabouts",)),
     Cue("count", "Ask the other player to count something.", ("how_many",)),
@@ -68,8 +67,7 @@ _QUESTIONS = (
          "size", "nearest", "on_top", "larger")),
     Cue("size", "Ask the other player whether one object is larger, smaller, or the same size as another object.",
         ("size",)),
-)  # fmt: skip
-CUES = {cue.name: cue for cue in (*_INSTRUCTIONS, *(replace(cue, question=True) for cue in _QUESTIONS))}
+)}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def contains_none(*phrases: str) -> Callable[[str], bool]:
     return lambda text: not contains(text)
 
 
-_MODIFIERS = (
+MODIFIERS = {modifier.name: modifier for modifier in (
     Modifier("by_color", "Refer to objects by color.", styles.COLOR, contains_any(*COLORS)),
     Modifier("location_by_color", "Refer to location by color.", styles.COLORED_PLACE, counts_destinations=True),
     Modifier("by_location", "Refer to objects by location.", styles.PLACE),
@@ -119,8 +117,7 @@ _MODIFIERS = (
              styles.QUANTITY, contains_any("some", "all", "most", "many", "none", "every", "both")),
     Modifier("shunned_words", "Do not use the words: bed, door, window.",
              styles.EVERYDAY, contains_none("bed", "beds", "door", "doors", "window", "windows")),
-)  # fmt: skip
-MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}
+)}  # fmt: skip
 
 
 MAX_DRAWS = 5  # of a kind with one set of referring expressions
@@ -143,8 +140,8 @@ def sample_cued_task(
     for kind in rng.permutation(cue.kinds).tolist():
         for naming in wording.namings(kind, rng):
             style = modifier.style if modifier else EVERYDAY
-            named = replace(context, naming=naming, style=style, varied_wording=True)
-            for task in _draws(kind, named, rng, refusals):
+            named = replace(context, kind=kind, naming=naming, style=style, varied_wording=True)
+            for task in _draws(named, rng, refusals):
                 if wording.is_allowed(task):
                     return replace(task, cue=cue.name, modifier=modifier.name if modifier else None)
     with_modifier = f" and the modifier {modifier.name!r}" if modifier else ""
@@ -152,12 +149,12 @@ def sample_cued_task(
     raise InfeasibleTask(f"nothing can be asked here by the cue {cue.name!r}{with_modifier}: {reasons}")
 
 
-def _draws(kind: str, context: TaskContext, rng: np.random.Generator, refusals: list[str]) -> Iterator[PlayhouseTask]:
-    """Yields up to `MAX_DRAWS` tasks of a kind, fewer after `MAX_REFUSALS`; appends the reasons to `refusals`."""
+def _draws(context: TaskContext, rng: np.random.Generator, refusals: list[str]) -> Iterator[PlayhouseTask]:
+    """Yields up to `MAX_DRAWS` tasks of one kind, fewer after `MAX_REFUSALS`; appends the reasons to `refusals`."""
     refused = 0
     for _ in range(MAX_DRAWS):
         try:
-            yield sample_task(kind, context, rng)
+            yield sample_task(context, rng)
         except InfeasibleTask as refusal:
             refusals.append(str(refusal))
             refused += 1

@@ -1,5 +1,4 @@
-"""Context in which a task is drawn: the house, the players, and the style of referring to things; helpers of all
-samplers."""
+"""Context in which a task is drawn: its kind, the house, the players, and the style of referring to things."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.referring.expressions import ByColor, Naming
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.referring.styles import EVERYDAY, ReferringStyle
@@ -19,46 +19,71 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.task import InfeasibleTask
 
+T = TypeVar("T")
+FEW_WORDINGS = 3  # of the usual kinds, for small agents
+
 
 @dataclass(frozen=True)
 class TaskContext:
-    """One moment of a house at which a task is drawn, with the properties of the players that limit it."""
+    """One moment of a house at which a task of one kind is drawn, with the properties of the players that limit it."""
 
     facts: HouseFacts
     solver: str  # role of the player that carries out tasks
     setter: str  # role of the player that sets them
-    view: tuple[float, float]  # of a player, width and height in radians
-    categories: tuple[str, ...]  # of the loose objects that such houses may hold
+    config: PlayhouseConfig  # of the house
     components: tuple[str, ...] = ()  # movement components of the players
-    setter_present: bool = True  # whether the setter's avatar is in the house
-    tracks_contacts: bool = True  # whether the house keeps a contact log
     naming: Naming = field(default_factory=ByColor)  # of single things
     style: ReferringStyle = EVERYDAY  # of referring to several things
-    look_before_answering: bool = True  # of scripted solvers: turn to what a question is about
     varied_wording: bool = False  # also use wordings beyond the few that small agents learn
+    kind: str = ""  # of the task that is drawn
 
-    def require_movement(self, kind: str, *components: str) -> None:
+    def require_movement(self, *components: str) -> None:
         """Raises InfeasibleTask if players lack a movement component that tasks of this kind need."""
         if missing := [name for name in components if name not in self.components]:
             raise InfeasibleTask(
-                f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
+                f"no task of kind {self.kind!r} can be done here: players lack {', '.join(missing)}; "
                 "add them to env.components"
             )
 
-    def require_contact_log(self, kind: str) -> None:
+    def require_contact_log(self) -> None:
         """Raises InfeasibleTask if the success of this kind needs a contact log and the house keeps none."""
-        if not self.tracks_contacts:
+        if not self.config.track_contacts:
             raise InfeasibleTask(
-                f"no task of kind {kind!r} is possible: the house tracks no contacts; set env.track_contacts=true"
+                f"no task of kind {self.kind!r} is possible: the house tracks no contacts; set env.track_contacts=true"
             )
 
-    def require_setter(self, kind: str) -> None:
+    def require_setter(self) -> None:
         """Raises InfeasibleTask if this kind involves the setter's avatar and the house has none."""
-        if not self.setter_present:
-            raise InfeasibleTask(
-                f"no task of kind {kind!r} can be asked here: the setter is not in the house; "
-                "set env.setter_visible=true"
-            )
+        if not self.config.setter_visible:
+            raise self.refusal("the setter is not in the house; set env.setter_visible=true")
+
+    def refusal(self, reason: str) -> InfeasibleTask:
+        """Returns the error that no task of this kind is feasible, for this reason."""
+        return InfeasibleTask(f"no task of kind {self.kind!r} can be asked here: {reason}")
+
+    def sample_one(self, choices: Sequence[T], rng: np.random.Generator, reason: str = "") -> T:
+        """Draws one of the choices with equal probability.
+
+        Raises:
+            InfeasibleTask: there is no choice; `reason` says why.
+        """
+        if not choices:
+            raise self.refusal(reason)
+        return choices[int(rng.integers(len(choices)))]
+
+    @property
+    def room(self) -> str:
+        """Name of the room that the solver is in, or of the nearest one if it stands in a doorway."""
+        return predicates.nearest_room(self.facts, self.facts.bodies[self.solver].position).name
+
+    def objects_here(self) -> list[Thing]:
+        """Loose objects of the solver's room."""
+        return [thing for thing in predicates.matching(self.facts, room=self.room) if not thing.furniture]
+
+    def nameable_things_here(self) -> list[Thing]:
+        """The `nameable_things` of the solver's room that no player holds."""
+        room = self.room
+        return [thing for thing in self.nameable_things() if thing.room == room and thing.held_by is None]
 
     def nameable_things(self) -> list[Thing]:
         """Furniture and loose objects that a noun phrase identifies uniquely."""
@@ -86,49 +111,18 @@ class TaskContext:
         """Post-modifiers that may follow the names of several things in this style."""
         return tuple(self.style.post_modifiers(self.facts, self.facts.bodies[self.solver]))
 
-    def phrase(self, few: Sequence[str], varied: Sequence[str], rng: np.random.Generator, **names: str) -> str:
-        """Fills in a template of `few`, or of `varied` with `varied_wording`."""
-        return fill_template(varied if self.varied_wording else few, rng, **names)
+    def phrase(self, wordings: Sequence[str], rng: np.random.Generator, **names: Thing | str) -> str:
+        """Draws the names of things, then one of the wordings, and fills them in. Names may also be given as text."""
+        drawn = {key: each if isinstance(each, str) else self.name(each, rng) for key, each in names.items()}
+        return fill_template(wordings, rng, **drawn)
 
-    def walking_distance(self, thing: Thing) -> float:
-        """Meters that the solver has to walk to a thing."""
-        return predicates.walking_distance(self.facts, self.facts.bodies[self.solver].position, thing)
+    def wordings(self, varied: Sequence[str]) -> Sequence[str]:
+        """Returns all of the wordings with `varied_wording`, otherwise the first `FEW_WORDINGS`."""
+        return varied if self.varied_wording else varied[:FEW_WORDINGS]
 
-
-T = TypeVar("T")
-
-
-def sample_one(choices: Sequence[T], rng: np.random.Generator, kind: str, reason: str) -> T:
-    """Draws one of the choices with equal probability.
-
-    Raises:
-        InfeasibleTask: there is no choice; `reason` says why.
-    """
-    if not choices:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: {reason}")
-    return choices[int(rng.integers(len(choices)))]
-
-
-def room_of_player(facts: HouseFacts, role: str) -> str:
-    """Returns the name of the room that a player is in, or of the nearest one if it stands in a doorway."""
-    return predicates.nearest_room(facts, facts.bodies[role].position).name
-
-
-def objects_here(context: TaskContext) -> list[Thing]:
-    """Returns the loose objects of the solver's room."""
-    room = room_of_player(context.facts, context.solver)
-    return [thing for thing in predicates.matching(context.facts, room=room) if not thing.furniture]
-
-
-def nameable_things_here(context: TaskContext) -> list[Thing]:
-    """Returns the nameable things of the solver's room, furniture and objects that no player holds."""
-    room = room_of_player(context.facts, context.solver)
-    return [thing for thing in context.nameable_things() if thing.room == room and thing.held_by is None]
-
-
-def answers_naming(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:
-    """Returns the answers that name one of the things: "red ball", and "ball" if the house has no other ball."""
-    categories = Counter(thing.category for thing in facts.things)
-    names = dict.fromkeys(thing.name for thing in things)
-    categories_alone = dict.fromkeys(thing.category for thing in things if categories[thing.category] == 1)
-    return (*names, *categories_alone)
+    def answers_naming(self, things: Sequence[Thing]) -> tuple[str, ...]:
+        """Returns the answers that name one of the things: "red ball", and "ball" if the house has no other ball."""
+        categories = Counter(thing.category for thing in self.facts.things)
+        names = dict.fromkeys(thing.name for thing in things)
+        categories_alone = dict.fromkeys(thing.category for thing in things if categories[thing.category] == 1)
+        return (*names, *categories_alone)

@@ -24,8 +24,7 @@ from interplay.env.playhouse.tasks.instructions import (
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, TaskKind
 from interplay.env.playhouse.tasks.questions import (
     color_and_size_questions,
-    count_questions,
-    fact_questions,
+    fact_and_count_questions,
     view_and_location_questions,
 )
 from interplay.env.playhouse.tasks.questions.question import Question
@@ -74,9 +73,9 @@ def _baseline_of_candidates(fields: dict[str, Any]) -> dict[str, float]:
 
 
 # The order is that of the probes in a report, and that in which a setter draws kinds.
-_KINDS: tuple[TaskKind, ...] = (
+KINDS: dict[str, TaskKind] = {kind.name: kind for kind in (
     go_and_stand.go_kind, lift_and_throw.lift_kind, put.position_kind,
-    color_and_size_questions.color_kind, count_questions.count_kind, count_questions.exist_kind,
+    color_and_size_questions.color_kind, fact_and_count_questions.count_kind, fact_and_count_questions.exist_kind,
     *put.PUT_KINDS, bring_and_reposition.reposition_kind,
     bring_and_reposition.bring_kind, bring_and_reposition.hand_over_kind,
     put.remove_kind, lift_and_throw.lift_container_kind, put.fill_kind,
@@ -88,12 +87,12 @@ _KINDS: tuple[TaskKind, ...] = (
     color_and_size_questions.larger_kind, color_and_size_questions.same_color_kind,
     view_and_location_questions.nearest_kind, view_and_location_questions.on_top_kind,
     view_and_location_questions.where_kind, view_and_location_questions.seen_kind,
-    fact_questions.fact_kind, view_and_location_questions.whereabouts_kind, count_questions.how_many_kind,
-    view_and_location_questions.noticed_kind, color_and_size_questions.color_of_kind,
-    color_and_size_questions.same_or_different_kind, count_questions.number_fact_kind,
-    count_questions.present_kind, color_and_size_questions.size_kind,
-)  # fmt: skip
-KINDS: dict[str, TaskKind] = {kind.name: kind for kind in _KINDS}
+    fact_and_count_questions.fact_kind, view_and_location_questions.whereabouts_kind,
+    fact_and_count_questions.how_many_kind, view_and_location_questions.noticed_kind,
+    color_and_size_questions.color_of_kind,
+    color_and_size_questions.same_or_different_kind, fact_and_count_questions.number_fact_kind,
+    fact_and_count_questions.present_kind, color_and_size_questions.size_kind,
+)}  # fmt: skip
 
 
 def is_question(kind: str) -> bool:
@@ -101,13 +100,13 @@ def is_question(kind: str) -> bool:
     return issubclass(KINDS[kind].task, Question)
 
 
-def sample_task(kind: str, context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
-    """Draws a feasible task of a kind, with its baseline.
+def sample_task(context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
+    """Draws a feasible task of the context's kind, with its baseline.
 
     Raises:
         InfeasibleTask: no task of this kind is feasible.
     """
-    return KINDS[kind].sample(context, rng).with_baseline(context.facts)
+    return KINDS[context.kind].sample(context, rng).with_baseline(context.facts)
 
 
 def load_task(stored: Mapping[str, Any]) -> PlayhouseTask:

@@ -144,7 +144,7 @@ def ramp_down(value: float, limits: tuple[float, float]) -> float:
 Sampler = Callable[[TaskContext, np.random.Generator], PlayhouseTask]  # raises InfeasibleTask
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TaskKind:
     """One kind of task. Defined in the module of its task by `task_kind` and listed in `tasks/kinds.py`."""
 
@@ -161,6 +161,4 @@ def task_kind(
 ) -> Callable[[Sampler], TaskKind]:
     """Decorates a sampler, which becomes the kind of task that it samples."""
     texts = tuple(chain(*wordings))
-    return lambda sample: TaskKind(
-        name=name, task=task, sample=sample, wordings=texts, probe_steps=probe_steps, usual=usual
-    )
+    return lambda sample: TaskKind(name, task, sample, texts, probe_steps, usual)

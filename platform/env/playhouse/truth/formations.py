@@ -11,16 +11,6 @@ import numpy as np
 
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.arrangements import (
-    CIRCLE_GAP_RATIO,
-    CIRCLE_RADII_M,
-    LEVEL_TOLERANCE_M,
-    MAX_SHAPE_SIDE_M,
-    OUTLINE_OFFSET_M,
-    ROW_GAP_M,
-    SQUARE_SIDE_RATIO,
-    circle_through,
-)
 
 MIN_SPACING_M = 0.3  # between two centers; closer things are a heap
 MAX_THINGS_SEARCHED = 10  # for a formation: 24 would have too many combinations
@@ -88,7 +78,7 @@ def are_near(things: Sequence[Thing]) -> bool:
 
 def _is_extensible_row(things: Sequence[Thing], count: int) -> bool:
     if len(things) == 2:
-        return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP_M
+        return _sides(things, math.inf) and predicates.gap(*things) <= predicates.ROW_GAP_M
     return predicates.is_row(things)
 
 
@@ -96,10 +86,14 @@ def _is_extensible_ordered(things: Sequence[Thing], count: int) -> bool:
     return _is_extensible_row(things, count) if len(things) == 2 else predicates.is_ordered_row(things)
 
 
+def _is_extensible_triangle(things: Sequence[Thing], count: int) -> bool:
+    return _sides(things, predicates.MAX_SHAPE_SIDE_M)
+
+
 def _is_extensible_square(things: Sequence[Thing], count: int) -> bool:
     """Two things form a side; with three, one of the points that complete a parallelogram completes a square."""
     if len(things) == 2:
-        return _sides(things, MAX_SHAPE_SIDE_M)
+        return _sides(things, predicates.MAX_SHAPE_SIDE_M)
     (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
     fourths = ((ax + bx - cx, ay + by - cy), (ax + cx - bx, ay + cy - by), (bx + cx - ax, by + cy - ay))
     return any(
@@ -110,38 +104,29 @@ def _is_extensible_square(things: Sequence[Thing], count: int) -> bool:
 def _is_extensible_circle(things: Sequence[Thing], count: int) -> bool:
     """Points on a circle whose gaps the missing things can fill."""
     if len(things) == 2:
-        return _sides(things, 2 * CIRCLE_RADII_M[1])
-    fit = circle_through(np.array([thing.xy for thing in things]))
-    if fit is None or not CIRCLE_RADII_M[0] <= fit[1] <= CIRCLE_RADII_M[1]:
+        return _sides(things, 2 * predicates.CIRCLE_RADII_M[1])
+    fit = predicates.circle_through(np.array([thing.xy for thing in things]))
+    if fit is None or not predicates.CIRCLE_RADII_M[0] <= fit[1] <= predicates.CIRCLE_RADII_M[1]:
         return False
     (x, y), radius = fit
-    if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFFSET_M for thing in things):
+    if any(abs(math.dist(thing.xy, (x, y)) - radius) > predicates.OUTLINE_OFFSET_M for thing in things):
         return False
     angles = sorted(math.atan2(thing.position[1] - y, thing.position[0] - x) for thing in things)
     gaps = [b - a for a, b in pairwise([*angles, angles[0] + math.tau])]
-    needed = sum(math.ceil(gap * count / (CIRCLE_GAP_RATIO * math.tau)) - 1 for gap in gaps)
+    needed = sum(math.ceil(gap * count / (predicates.CIRCLE_GAP_RATIO * math.tau)) - 1 for gap in gaps)
     return needed <= count - len(things)
 
 
+_FLAT = predicates.LEVEL_TOLERANCE_M
+_LONGEST_DIAGONAL_M = math.sqrt(2) * predicates.SQUARE_SIDE_RATIO * predicates.MAX_SHAPE_SIDE_M
+_WIDEST_CIRCLE_M = 2 * (predicates.CIRCLE_RADII_M[1] + predicates.OUTLINE_OFFSET_M)
 SHAPES = {
     "tower": Formation(predicates.is_tower, lambda things, count: predicates.is_tower(things)),
-    "row": Formation(predicates.is_row, _is_extensible_row, level=LEVEL_TOLERANCE_M),
-    "ordered row": Formation(predicates.is_ordered_row, _is_extensible_ordered, level=LEVEL_TOLERANCE_M),
-    "triangle": Formation(
-        predicates.is_triangle,
-        lambda things, count: _sides(things, MAX_SHAPE_SIDE_M),
-        MAX_SHAPE_SIDE_M,
-        LEVEL_TOLERANCE_M,
-    ),
-    "square": Formation(
-        predicates.is_square,
-        _is_extensible_square,
-        math.sqrt(2) * SQUARE_SIDE_RATIO * MAX_SHAPE_SIDE_M,
-        LEVEL_TOLERANCE_M,
-    ),
-    "circle": Formation(
-        predicates.is_circle, _is_extensible_circle, 2 * (CIRCLE_RADII_M[1] + OUTLINE_OFFSET_M), LEVEL_TOLERANCE_M
-    ),
+    "row": Formation(predicates.is_row, _is_extensible_row, level=_FLAT),
+    "ordered row": Formation(predicates.is_ordered_row, _is_extensible_ordered, level=_FLAT),
+    "triangle": Formation(predicates.is_triangle, _is_extensible_triangle, predicates.MAX_SHAPE_SIDE_M, _FLAT),
+    "square": Formation(predicates.is_square, _is_extensible_square, _LONGEST_DIAGONAL_M, _FLAT),
+    "circle": Formation(predicates.is_circle, _is_extensible_circle, _WIDEST_CIRCLE_M, _FLAT),
     "group": Formation(are_near, lambda things, count: are_near(things)),
 }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_THICKNESS_M
 from interplay.env.playhouse.physics.contacts import NEVER, PLAYER, TIME, TOOL
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, REACH_M
+from interplay.env.playhouse.physics.model import EYE_HEIGHT_M, REACH_M
 from interplay.env.playhouse.physics.simulation import Moment
 from interplay.env.playhouse.truth.facts import Body, ContactEvent, Doorway, HouseFacts, Room, Thing
 

@@ -102,14 +102,13 @@ def referring_expressions(descriptions: Iterable[Description]) -> ReferringExpre
     return ReferringExpressions({index: tuple(dict.fromkeys(phrases)) for index, phrases in by_thing.items()})
 
 
-class ByOneProperty(Naming):
-    """Category alone ("ball") or color alone ("red thing"), where that fits nothing else; elsewhere as `otherwise`."""
+@dataclass(frozen=True)
+class ByOneProperty(ByColor):
+    """Category alone ("ball") or color alone ("red thing"), where that fits nothing else; elsewhere both."""
 
-    def __init__(self, name_of: Literal["category", "color"], otherwise: Naming) -> None:
-        self._name_of = name_of
-        self._otherwise = otherwise
+    name_of: Literal["category", "color"]
 
     def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
-        noun = nouns.category(thing.category) if self._name_of == "category" else nouns.thing(thing.color)
+        noun = nouns.category(thing.category) if self.name_of == "category" else nouns.thing(thing.color)
         described = describe_noun(noun, facts)
-        return described.phrases if described.referent == thing.index else self._otherwise.phrases(facts, thing)
+        return described.phrases if described.referent == thing.index else super().phrases(facts, thing)

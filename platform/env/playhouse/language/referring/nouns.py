@@ -85,11 +85,6 @@ def _with_attribute(attribute: str) -> Categories:
     return frozenset(name for name, category in CATEGORIES.items() if attribute in category.attributes)
 
 
-def _elongated() -> Categories:
-    halves = {name: category.half_extents for name, category in CATEGORIES.items()}
-    return frozenset(name for name, (x, y, _) in halves.items() if max(x, y) >= LONG_RATIO * min(x, y))
-
-
 def _shape(word: str, certain: Categories, possible: Categories) -> NounFamily:
     singulars = (f"{word} {{c}}thing", f"{word} {{c}}object")
     plurals = (f"{word} {{c}}things", f"{word} {{c}}objects")
@@ -98,13 +93,15 @@ def _shape(word: str, certain: Categories, possible: Categories) -> NounFamily:
 
 _FURNITURE = frozenset(name for name, category in CATEGORIES.items() if category.furniture)
 _ROUND = _with_attribute("round")
+_HALVES = {name: category.half_extents[:2] for name, category in CATEGORIES.items()}
+_ELONGATED = frozenset(name for name, half in _HALVES.items() if max(half) >= LONG_RATIO * min(half))
 _CIRCULAR = frozenset(name for name in _ROUND if CATEGORIES[name].shape == "cylinder")
 FAMILIES = (
     _shape("round", _ROUND, frozenset({"pear", "plant", "soap", "teddy", "stool", "shoe"})),
     _shape("circular", _CIRCULAR, _ROUND | {"plant", "stool"}),
     _shape("rectangular", _with_attribute("rectangular"), _FURNITURE | {"bin", "train", "car", "soap"}),
     _shape("pointy", _with_attribute("pointy"), frozenset({"airplane", "candle", "bottle", "duck", "lemon"})),
-    _shape("long", _with_attribute("long"), _elongated() | {"candle", "bottle", "rocket"}),
+    _shape("long", _with_attribute("long"), _ELONGATED | {"candle", "bottle", "rocket"}),
     NounFamily(("{c}fruit",), ("{c}fruits", "{c}pieces of fruit"), _with_attribute("eatable")),
     NounFamily(("{c}vehicle",), ("{c}vehicles",), _with_attribute("vehicle")),
     NounFamily(("{c}toy animal",), ("{c}toy animals",), _with_attribute("animal")),

@@ -13,19 +13,18 @@ from interplay.env.playhouse.language.referring.ternary_predicates import Ternar
 from interplay.env.playhouse.language.templates import choose
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import Side
 
 # Height of an object's underside up to which it certainly is on the floor, and from which it certainly is not.
 ON_FLOOR_M, OFF_FLOOR_M = 0.05, 0.15
 MAX_SIDE_GAP_M = 2.5  # between a thing and what it is said to be left of, behind, between; people ignore farther things
 
-SIDE_PHRASES: dict[Side, tuple[str, ...]] = {
+SIDE_PHRASES: dict[predicates.Side, tuple[str, ...]] = {
     "left": ("left of", "to the left of"),
     "right": ("right of", "to the right of"),
     "front": ("in front of",),
     "behind": ("behind",),
 }
-VIEWER_SIDE_PHRASES: dict[Side, tuple[str, ...]] = {
+VIEWER_SIDE_PHRASES: dict[predicates.Side, tuple[str, ...]] = {
     "left": ("on your left", "to the left of you"),
     "right": ("on your right", "to the right of you"),
     "front": ("in front of you",),
@@ -42,9 +41,8 @@ class PostModifier:
     possible: frozenset[int]  # these, and the uncertain ones
     landmarks: frozenset[int] = frozenset()  # indices of the things that its words name
     loose_only: bool = False  # whether it is said of loose objects only
-    form: str = (
-        "is"  # "is": may follow a noun directly; "is not": needs "that is not"; "with": "with some things on it"
-    )
+    # "is": may follow a noun directly; "is not": needs "that is not"; "with": "with some things on it".
+    form: str = "is"
 
     def attach(self, noun: str, many: bool = False) -> tuple[str, ...]:
         """Returns the noun followed by this post-modifier in several ways, those with an unambiguous end first."""

@@ -34,21 +34,15 @@ def negations(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
 
 def contrasts(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
     """Yields descriptions that distinguish a thing from others of its noun, or of its place, by what it is not."""
-    families = [nouns.of_family(family) for family in nouns.FAMILIES]
-    named = [nouns.category(category) for category in sorted({thing.category for thing in facts.things})]
-    colored = [nouns.thing(color) for color in sorted({thing.color for thing in facts.things})]
-    heads = [describe_noun(noun, facts) for noun in (*named, *colored, *families)]
+    heads = [describe_noun(noun, facts) for noun in _nouns(facts)]
     anything = describe_noun(nouns.thing(), facts)
-    heads += [_at_place(anything, post) for post in post_modifiers.places(facts)]
+    for place in post_modifiers.places(facts):
+        phrases = tuple(f"{noun} {phrase}" for noun in anything.phrases for phrase in place.phrases)
+        heads.append(Description(phrases, anything.certain & place.certain, anything.possible & place.possible))
     for post in negations(facts, viewer):
         for head in heads:
             if len(head.possible) > 1 and head.certain & post.certain:
                 yield head.narrowed(post)
-
-
-def _at_place(noun: Description, place: PostModifier) -> Description:
-    phrases = tuple(f"{one} {phrase}" for one in noun.phrases for phrase in place.phrases)
-    return Description(phrases, noun.certain & place.certain, noun.possible & place.possible)
 
 
 CLEARLY_NEARER_M = 0.3  # difference of gaps from which the nearest thing is beyond doubt
@@ -105,16 +99,12 @@ def _nearest(facts: HouseFacts) -> Iterator[Description]:
 
 def _laden(facts: HouseFacts) -> Iterator[PostModifier]:
     """Yields "with some things on it" for furniture."""
-    loads = {thing.index: _load(facts, thing) for thing in facts.things if thing.furniture}
+    loads = {thing.index: len(predicates.things_on(facts, thing)) for thing in facts.things if thing.furniture}
     for word, least in (("some", MIN_FOR_SOME), ("many", MIN_FOR_MANY)):
         certain = frozenset(index for index, load in loads.items() if load >= least)
         possible = frozenset(index for index, load in loads.items() if load >= least - 1 and load > 0)
         phrases = (f"with {word} things on it", f"that has {word} things on it")
         yield PostModifier(phrases, certain, possible, form="with")
-
-
-def _load(facts: HouseFacts, thing: Thing) -> int:
-    return len(predicates.things_on(facts, thing))
 
 
 def _in_fullest_room(facts: HouseFacts) -> Iterator[PostModifier]:
@@ -144,26 +134,17 @@ class ReferringStyle:
     bare_nouns: bool = False  # whether these nouns may stand alone
 
 
-def by_nouns(rows: NounRows) -> Describe:
-    """Describes things by nouns alone."""
+def by_nouns(rows: NounRows, modifiers: PostModifiers | None = None) -> Describe:
+    """Describes things by nouns, alone or each followed by a post-modifier."""
 
     def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
-        for thing in facts.things:
-            for row in rows(thing):
-                yield from first_unique(describe_noun(noun, facts) for noun in row)
-
-    return describe
-
-
-def by_post_modifiers(rows: NounRows, modifiers: PostModifiers) -> Describe:
-    """Describes things by nouns, each followed by a post-modifier."""
-
-    def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
-        found = list(modifiers(facts, viewer))
+        found = [] if modifiers is None else list(modifiers(facts, viewer))
         known: dict[Noun, Description] = {}
         for thing in facts.things:
             for row in rows(thing):
                 heads = [known.setdefault(noun, describe_noun(noun, facts)) for noun in row]
+                if modifiers is None:
+                    yield from first_unique(heads)
                 for post in found:
                     if thing.index in post.certain:
                         yield from first_unique(head.narrowed(post) for head in heads)
@@ -236,12 +217,12 @@ def near_colored(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
 def by_color(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
     """Yields "red ball" and "ball next to the red box"."""
     yield from by_nouns(colored_nouns)(facts, viewer)
-    yield from by_post_modifiers(category_nouns, near_colored)(facts, viewer)
+    yield from by_nouns(category_nouns, near_colored)(facts, viewer)
 
 
 def by_place(modifiers: PostModifiers) -> ReferringStyle:
     """Returns the style of referring to things by these post-modifiers."""
-    return ReferringStyle(by_post_modifiers(general_nouns, modifiers), uncolored_nouns_of, modifiers)
+    return ReferringStyle(by_nouns(general_nouns, modifiers), uncolored_nouns_of, modifiers)
 
 
 EVERYDAY = ReferringStyle(

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, Thing
-from interplay.env.playhouse.truth.predicates.relations import Side
 
 # Gaps up to which things certainly are next to, or near, each other, and beyond which they certainly are not.
 NEXT_TO_RANGE_M = (0.5, 0.9)
@@ -76,7 +75,7 @@ def far(a: Thing, b: Thing) -> Ternary:
     return False if gap <= NOT_FAR_M and predicates.same_room(a.room, b.room) else None
 
 
-def side(viewer: Body, side: Side) -> TernaryPredicate:
+def side(viewer: Body, side: predicates.Side) -> TernaryPredicate:
     """Tests whether a is on a side of b for a player that looks at b from its position; the front is towards it."""
 
     def on_side(a: Thing, b: Thing) -> Ternary:
@@ -90,7 +89,7 @@ def side(viewer: Body, side: Side) -> TernaryPredicate:
     return on_side
 
 
-def own_side(viewer: Body, side: Side) -> Callable[[Thing], Ternary]:
+def own_side(viewer: Body, side: predicates.Side) -> Callable[[Thing], Ternary]:
     """Tests whether a thing is on a side of the player itself."""
 
     def on_side(a: Thing) -> Ternary:

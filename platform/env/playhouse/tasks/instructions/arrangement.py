@@ -11,17 +11,11 @@ import numpy as np
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.layouts import ArrangementPlan, is_steady, plan_gathering, plan_layout
 from interplay.env.playhouse.planning.stacks import Stack, is_stackable, plan_stack
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectGroup, described_groups, listed_groups
-from interplay.env.playhouse.tasks.playhouse_task import (
-    PlayhouseTask,
-    Potential,
-    TaskKind,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES, Formation, gathered_at
 from interplay.env.task import InfeasibleTask
 
@@ -85,15 +79,14 @@ class Arrangement(PlayhouseTask):
         held = facts.bodies[self.solver].holding
         if held in self.candidates:
             ends = [facts.things[self.furniture]] if self.furniture is not None else in_place
-            remaining = min(self._distances(facts, facts.things[held].xy, ends), default=CARRIED_M)
+            distances = [predicates.walking_distance(facts, facts.things[held].xy, thing) for thing in ends]
+            remaining = min(distances, default=CARRIED_M)
             carried = fraction_covered(start, remaining, CARRIED_M)
             return WEIGHTS(looking=1.0, nearness=1.0, held=True, carried=carried)
         others = [facts.things[i] for i in self.candidates if facts.things[i] not in in_place]
-        remaining = min(self._distances(facts, facts.bodies[self.solver].position, others), default=start)
+        here = facts.bodies[self.solver].position
+        remaining = min((predicates.walking_distance(facts, here, thing) for thing in others), default=start)
         return WEIGHTS(looking=1.0, nearness=fraction_covered(start, remaining, goal), held=False)
-
-    def _distances(self, facts: HouseFacts, point: XY, things: Sequence[Thing]) -> list[float]:
-        return [predicates.walking_distance(facts, point, thing) for thing in things]
 
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
         """Another shape of the same objects, or the same shape with an object that was not meant."""
@@ -115,7 +108,6 @@ class Arrangement(PlayhouseTask):
 def sample_arrangement(
     context: TaskContext,
     rng: np.random.Generator,
-    kind: str,
     shape: str,
     groups: Sequence[ObjectGroup],
     wordings: Sequence[str],
@@ -128,11 +120,11 @@ def sample_arrangement(
     """
     names = {"other": context.name(furniture, rng)} if furniture is not None else {}
     texts = [fill_template(wordings, rng, things=group.words, **names) for group in groups]
-    context.require_movement(kind, "push", "strafe")
+    context.require_movement("push", "strafe")
     for number in rng.permutation(len(groups))[:MAX_GROUPS_TRIED].tolist():
         group = groups[number]
         task = Arrangement(
-            kind=kind,
+            kind=context.kind,
             instruction=texts[number],
             solver=context.solver,
             shape=shape,
@@ -142,9 +134,7 @@ def sample_arrangement(
         )
         if len(task.objects_in_place(context.facts)) < group.count and task.plan(context.facts) is not None:
             return task
-    raise InfeasibleTask(
-        f"no task of kind {kind!r} can be asked here: no things that words can single out could be arranged so"
-    )
+    raise context.refusal("no things that words can single out could be arranged so")
 
 
 TOWER_SIZES = (2, 3)  # objects on top of each other: houses rarely have more that fit, and higher towers rarely stay up
@@ -192,7 +182,7 @@ GROUP_AT_WORDINGS = (
 def tower_kind(context: TaskContext, rng: np.random.Generator) -> Arrangement:
     """Draws the objects of a tower."""
     groups = described_groups(context, TOWER_SIZES, is_stackable)
-    return sample_arrangement(context, rng, "tower", "tower", groups, TOWER_WORDINGS)
+    return sample_arrangement(context, rng, "tower", groups, TOWER_WORDINGS)
 
 
 @task_kind("row", Arrangement, ROW_WORDINGS, ROW_BY_SIZE_WORDINGS, probe_steps=240)
@@ -202,8 +192,8 @@ def row_kind(context: TaskContext, rng: np.random.Generator) -> Arrangement:
     groups = _steady_groups(context, ROW_SIZES, ROW_SIZES, rng, subsets=not ordered)
     by_size = [group for group in groups if ordered and _differ_in_size(context.facts, group)]
     if by_size:
-        return sample_arrangement(context, rng, "row", "ordered row", by_size, ROW_BY_SIZE_WORDINGS)
-    return sample_arrangement(context, rng, "row", "row", groups, ROW_WORDINGS)
+        return sample_arrangement(context, rng, "ordered row", by_size, ROW_BY_SIZE_WORDINGS)
+    return sample_arrangement(context, rng, "row", groups, ROW_WORDINGS)
 
 
 @task_kind("group", Arrangement, GROUP_WORDINGS, GROUP_AT_WORDINGS, probe_steps=180)
@@ -212,12 +202,12 @@ def group_kind(context: TaskContext, rng: np.random.Generator) -> Arrangement:
     groups = _steady_groups(context, GROUP_SIZES, LISTED_GROUP_SIZES, rng, subsets=False)
     furniture = [thing for thing in context.nameable_things() if thing.furniture]
     if furniture and rng.random() < AT_FURNITURE_PROBABILITY:
-        other = sample_one(furniture, rng, "group", "no furniture can be named")
+        other = context.sample_one(furniture, rng)
         try:
-            return sample_arrangement(context, rng, "group", "group", groups, GROUP_AT_WORDINGS, other)
+            return sample_arrangement(context, rng, "group", groups, GROUP_AT_WORDINGS, other)
         except InfeasibleTask:
             pass  # gather them anywhere
-    return sample_arrangement(context, rng, "group", "group", groups, GROUP_WORDINGS)
+    return sample_arrangement(context, rng, "group", groups, GROUP_WORDINGS)
 
 
 def _steady_groups(
@@ -240,7 +230,7 @@ def _outline(name: str, counts: tuple[int, ...], wordings: tuple[str, ...], prob
     @task_kind(name, Arrangement, wordings, probe_steps=probe_steps)
     def sample(context: TaskContext, rng: np.random.Generator) -> Arrangement:
         groups = _steady_groups(context, counts, counts, rng, subsets=True)
-        return sample_arrangement(context, rng, name, name, groups, wordings)
+        return sample_arrangement(context, rng, name, groups, wordings)
 
     return sample
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.placement import (
     Placement,
     placements_around,
@@ -19,7 +18,7 @@ from interplay.env.playhouse.planning.placement import (
     placements_on,
     reachable_placements,
 )
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import (
     ANY_OBJECT,
     PlaceObjects,
@@ -29,7 +28,6 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import (
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Room, Thing
-from interplay.env.task import InfeasibleTask
 
 BRING_WORDINGS = (
     "bring me the {thing}", "fetch me the {thing}", "get the {thing} for me", "carry the {thing} over to me",
@@ -90,8 +88,8 @@ class Bring(BringToSetter):
 @task_kind("bring", Bring, BRING_WORDINGS, BRING_SEVERAL_WORDINGS)
 def bring_kind(context: TaskContext, rng: np.random.Generator) -> Bring:
     """Draws one object or, if there are enough of a description, half of the time two or three of them."""
-    context.require_movement("bring", "push", "strafe")
-    context.require_setter("bring")
+    context.require_movement("push", "strafe")
+    context.require_setter()
     facts, setter = context.facts, context.setter
     several = [
         (description, things, count)
@@ -103,15 +101,15 @@ def bring_kind(context: TaskContext, rng: np.random.Generator) -> Bring:
     ]
     if several and rng.random() < SEVERAL_PROBABILITY:
         description, things, count = several[int(rng.integers(len(several)))]
-        text = fill_template(BRING_SEVERAL_WORDINGS, rng, things=number_of(count, description))
+        text = context.phrase(BRING_SEVERAL_WORDINGS, rng, things=number_of(count, description))
     else:
         far = [thing for thing in context.carriable_objects() if _is_far(context, thing)]
-        things, count = (sample_one(far, rng, "bring", "every thing that can be named is at hand"),), 1
-        text = fill_template(BRING_WORDINGS, rng, thing=context.name(things[0], rng))
+        things, count = (context.sample_one(far, rng, "every thing that can be named is at hand"),), 1
+        text = context.phrase(BRING_WORDINGS, rng, thing=things[0])
     around = placements_around(facts, things[0], facts.bodies[setter])
     if not reachable_placements(facts, context.solver, things[0], around):
-        raise InfeasibleTask("no task of kind 'bring' can be asked here: there is no free floor before the setter")
-    return Bring.of(context, "bring", text, things, count=count, setter=setter)
+        raise context.refusal("there is no free floor before the setter")
+    return Bring.of(context, text, things, count=count, setter=setter)
 
 
 def _is_far(context: TaskContext, thing: Thing) -> bool:
@@ -131,11 +129,11 @@ class HandOver(BringToSetter):
 @task_kind("hand_over", HandOver, HAND_OVER_WORDINGS)
 def hand_over_kind(context: TaskContext, rng: np.random.Generator) -> HandOver:
     """Draws an object to hand over."""
-    context.require_movement("hand_over", "push", "strafe")
-    context.require_setter("hand_over")
-    thing = sample_one(context.carriable_objects(), rng, "hand_over", "no loose thing can be named")
-    text = fill_template(HAND_OVER_WORDINGS, rng, thing=context.name(thing, rng))
-    return HandOver.of(context, "hand_over", text, [thing], setter=context.setter)
+    context.require_movement("push", "strafe")
+    context.require_setter()
+    thing = context.sample_one(context.carriable_objects(), rng, "no loose thing can be named")
+    text = context.phrase(HAND_OVER_WORDINGS, rng, thing=thing)
+    return HandOver.of(context, text, [thing], setter=context.setter)
 
 
 REPOSITION_WORDINGS = (
@@ -198,7 +196,7 @@ class Reposition(PlaceObjects):
 @task_kind("reposition", Reposition, REPOSITION_WORDINGS, REPOSITION_INTO_ROOM_WORDINGS)
 def reposition_kind(context: TaskContext, rng: np.random.Generator) -> Reposition:
     """Draws an object and a room or piece of furniture that it is not at."""
-    context.require_movement("reposition", "push", "strafe")
+    context.require_movement("push", "strafe")
     facts = context.facts
     to_rooms: list[tuple[Thing, Room | Thing]] = []
     to_furniture: list[tuple[Thing, Room | Thing]] = []
@@ -214,13 +212,12 @@ def reposition_kind(context: TaskContext, rng: np.random.Generator) -> Repositio
             task = _reposition(context, thing, place, rng)
             if reachable_placements(facts, context.solver, thing, task.placements(facts, thing)):
                 return task
-    raise InfeasibleTask("no task of kind 'reposition' can be asked here: nothing named has another place to go to")
+    raise context.refusal("nothing named has another place to go to")
 
 
 def _reposition(context: TaskContext, thing: Thing, place: Room | Thing, rng: np.random.Generator) -> Reposition:
-    name = context.name(thing, rng)
     if isinstance(place, Thing):
-        text = fill_template(REPOSITION_WORDINGS, rng, other=context.name(place, rng), thing=name)
-        return Reposition.of(context, "reposition", text, [thing], other=place.index)
-    text = fill_template(REPOSITION_INTO_ROOM_WORDINGS, rng, room=place.kind, thing=name)
-    return Reposition.of(context, "reposition", text, [thing], room=place.name)
+        text = context.phrase(REPOSITION_WORDINGS, rng, thing=thing, other=place)
+        return Reposition.of(context, text, [thing], other=place.index)
+    text = context.phrase(REPOSITION_INTO_ROOM_WORDINGS, rng, thing=thing, room=place.kind)
+    return Reposition.of(context, text, [thing], room=place.name)

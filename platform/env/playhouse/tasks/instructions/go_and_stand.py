@@ -13,14 +13,9 @@ import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.navigation import nearest_free_spots
-from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.playhouse_task import (
-    PlayhouseTask,
-    Potential,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask
@@ -31,10 +26,9 @@ GO_NEAR_M = 1.2  # from the footprint's edge
 FACING_RAD = math.radians(30)  # off the thing's middle
 GO_WEIGHTS = Potential(look=0.4, approach=0.4)
 
-FEW_GO_WORDINGS = ("go to the {thing}", "walk to the {thing}", "go near the {thing}")
 GO_WORDINGS = (
-    *FEW_GO_WORDINGS, "go and stand near the {thing}", "walk up to the {thing}", "go over to the {thing}",
-    "move close to the {thing}", "find the {thing} and go near it",
+    "go to the {thing}", "walk to the {thing}", "go near the {thing}", "go and stand near the {thing}",
+    "walk up to the {thing}", "go over to the {thing}", "move close to the {thing}", "find the {thing} and go near it",
 )  # fmt: skip
 
 
@@ -58,10 +52,11 @@ class Go(ObjectInstruction):
 @task_kind("go", Go, GO_WORDINGS, usual=True)
 def go_kind(context: TaskContext, rng: np.random.Generator) -> Go:
     """Draws an instruction to go to an object that the solver is not near."""
-    far = [thing for thing in context.nameable_objects() if context.walking_distance(thing) > GO_NEAR_M]
-    target = sample_one(far, rng, "go", "every thing that can be named is near the solver")
-    text = context.phrase(FEW_GO_WORDINGS, GO_WORDINGS, rng, thing=context.name(target, rng))
-    return Go(kind="go", instruction=text, solver=context.solver, target=target.index)
+    facts, here = context.facts, context.facts.bodies[context.solver].position
+    far = [t for t in context.nameable_objects() if predicates.walking_distance(facts, here, t) > GO_NEAR_M]
+    target = context.sample_one(far, rng, "every thing that can be named is near the solver")
+    text = context.phrase(context.wordings(GO_WORDINGS), rng, thing=target)
+    return Go(kind=context.kind, instruction=text, solver=context.solver, target=target.index)
 
 
 SPOT_MARGIN_M = 0.2  # the instruction also holds this far to any side of a spot
@@ -238,12 +233,10 @@ class StandBetween(StandAt):
 @task_kind("stand", Stand, *STAND_WORDINGS.values(), probe_steps=60)
 def stand_kind(context: TaskContext, rng: np.random.Generator) -> StandAt:
     """Draws a relation in which the solver does not stand yet and can stand."""
-    context.require_setter("stand")
-    tasks = [
-        Stand(kind="stand", instruction="", solver=context.solver, setter=context.setter, relation=relation)
-        for relation in STAND_WORDINGS
-    ]
-    task = _sample_feasible(tasks, context.facts, rng, "stand")
+    context.require_setter()
+    kind, solver, setter = context.kind, context.solver, context.setter
+    tasks = [Stand(kind=kind, instruction="", solver=solver, setter=setter, relation=each) for each in STAND_WORDINGS]
+    task = _sample_feasible(tasks, context, rng)
     return replace(task, instruction=fill_template(STAND_WORDINGS[task.relation], rng))
 
 
@@ -252,19 +245,19 @@ def stand_between_kind(context: TaskContext, rng: np.random.Generator) -> StandA
     """Draws two pieces of furniture between which the solver does not stand yet and can stand."""
     furniture = [thing for thing in context.nameable_things() if thing.furniture]
     tasks = [
-        StandBetween(kind="stand_between", instruction="", solver=context.solver, target=one.index, other=two.index)
+        StandBetween(kind=context.kind, instruction="", solver=context.solver, target=one.index, other=two.index)
         for one, two in combinations(furniture, 2)
         if one.room == two.room
     ]
-    task = _sample_feasible(tasks, context.facts, rng, "stand_between")
+    task = _sample_feasible(tasks, context, rng)
     names = [context.name(context.facts.things[index], rng) for index in (task.target, task.other)]
     one, two = (names[i] for i in rng.permutation(2))
     return replace(task, instruction=fill_template(STAND_BETWEEN_WORDINGS, rng, thing=one, other=two))
 
 
-def _sample_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator, kind: str) -> T:
-    if (task := draw_feasible(tasks, facts, rng)) is None:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: the solver stands so already, or nobody can")
+def _sample_feasible(tasks: Sequence[T], context: TaskContext, rng: np.random.Generator) -> T:
+    if (task := draw_feasible(tasks, context.facts, rng)) is None:
+        raise context.refusal("the solver stands so already, or nobody can")
     return task
 
 
@@ -287,16 +280,16 @@ class GoRoom(StandAt):
 
     def misreadings(self, facts: HouseFacts) -> Sequence[Self]:
         """Any other room, except the one that the solver is in."""
-        here = room_of_player(facts, self.solver)
+        here = predicates.nearest_room(facts, facts.bodies[self.solver].position).name
         return [replace(self, room=room.name) for room in facts.rooms if room.name not in (self.room, here)]
 
 
 @task_kind("go_room", GoRoom, GO_ROOM_WORDINGS, probe_steps=60)
 def go_room_kind(context: TaskContext, rng: np.random.Generator) -> GoRoom:
     """Draws a room that the solver is not in and that is the only one of its kind."""
-    facts = context.facts
-    here, kinds = room_of_player(facts, context.solver), [room.kind for room in facts.rooms]
-    others = [room for room in facts.rooms if room.name != here and kinds.count(room.kind) == 1]
-    room = sample_one(others, rng, "go_room", "there is no other room that can be named")
+    rooms, here = context.facts.rooms, context.room
+    kinds = [room.kind for room in rooms]
+    others = [room for room in rooms if room.name != here and kinds.count(room.kind) == 1]
+    room = context.sample_one(others, rng, "there is no other room that can be named")
     text = fill_template(GO_ROOM_WORDINGS, rng, room=room.kind)
-    return GoRoom(kind="go_room", instruction=text, solver=context.solver, room=room.name)
+    return GoRoom(kind=context.kind, instruction=text, solver=context.solver, room=room.name)

@@ -10,9 +10,8 @@ from typing import Self
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import BIN
-from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.ways_ahead import doorway_exits
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import GRASP_DISTANCE_M, ObjectInstruction
 from interplay.env.playhouse.tasks.playhouse_task import Potential, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
@@ -21,10 +20,9 @@ from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 RAISED_M = 0.25  # above where the object rested; less may be a nudge
 LIFT_WEIGHTS = Potential(look=0.2, approach=0.2, hold=0.6, carry=0.4)
 AIM_WEIGHT = 0.1
-FEW_LIFT_WORDINGS = ("lift the {thing}", "pick up the {thing}", "raise the {thing}")
 LIFT_WORDINGS = (
-    *FEW_LIFT_WORDINGS, "lift up the {thing}", "take the {thing} in your hand", "find the {thing} and lift it",
-    "hold up the {thing}",
+    "lift the {thing}", "pick up the {thing}", "raise the {thing}", "lift up the {thing}",
+    "take the {thing} in your hand", "find the {thing} and lift it", "hold up the {thing}",
 )  # fmt: skip
 LIFT_CONTAINER_WORDINGS = (
     "lift the {thing} with all that is in it", "pick up the {thing} and keep everything inside",
@@ -58,9 +56,9 @@ class Lift(ObjectInstruction):
 @task_kind("lift", Lift, LIFT_WORDINGS, usual=True)
 def lift_kind(context: TaskContext, rng: np.random.Generator) -> Lift:
     """Draws an instruction to lift one of the nameable objects."""
-    target = sample_one(context.nameable_objects(), rng, "lift", "no loose thing can be named")
-    text = context.phrase(FEW_LIFT_WORDINGS, LIFT_WORDINGS, rng, thing=context.name(target, rng))
-    return Lift(kind="lift", instruction=text, solver=context.solver, target=target.index)
+    target = context.sample_one(context.nameable_objects(), rng, "no loose thing can be named")
+    text = context.phrase(context.wordings(LIFT_WORDINGS), rng, thing=target)
+    return Lift(kind=context.kind, instruction=text, solver=context.solver, target=target.index)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +89,10 @@ def lift_container_kind(context: TaskContext, rng: np.random.Generator) -> LiftC
     """Draws a bin that is not empty."""
     facts = context.facts
     full = [t for t in context.nameable_objects() if t.category == BIN and predicates.contents(facts, t)]
-    thing = sample_one(full, rng, "lift_container", "no container that can be named has something in it")
-    text = fill_template(LIFT_CONTAINER_WORDINGS, rng, thing=context.name(thing, rng))
+    thing = context.sample_one(full, rng, "no container that can be named has something in it")
+    text = context.phrase(LIFT_CONTAINER_WORDINGS, rng, thing=thing)
     contents = tuple(other.index for other in predicates.contents(facts, thing))
-    kind, solver = "lift_container", context.solver
+    kind, solver = context.kind, context.solver
     return LiftContainer(kind=kind, instruction=text, solver=solver, target=thing.index, contents=contents)
 
 
@@ -154,9 +152,9 @@ class ThrowOut(Throw):
 @task_kind("throw", Throw, THROW_WORDINGS, probe_steps=60)
 def throw_kind(context: TaskContext, rng: np.random.Generator) -> Throw:
     """Draws an object to throw."""
-    target = sample_one(_throwable_objects(context, "throw"), rng, "throw", "no loose thing can be named")
-    text = fill_template(THROW_WORDINGS, rng, thing=context.name(target, rng))
-    return Throw(kind="throw", instruction=text, solver=context.solver, target=target.index)
+    target = context.sample_one(_throwable_objects(context), rng, "no loose thing can be named")
+    text = context.phrase(THROW_WORDINGS, rng, thing=target)
+    return Throw(kind=context.kind, instruction=text, solver=context.solver, target=target.index)
 
 
 @task_kind("throw_out", ThrowOut, THROW_OUT_WORDINGS, probe_steps=80)
@@ -165,15 +163,14 @@ def throw_out_kind(context: TaskContext, rng: np.random.Generator) -> ThrowOut:
     facts = context.facts
     objects = [
         thing
-        for thing in _throwable_objects(context, "throw_out")
+        for thing in _throwable_objects(context)
         if thing.room and doorway_exits(facts, context.solver, thing.room)
     ]
-    reason = "no loose thing that can be named is in a room with a doorway"
-    target = sample_one(objects, rng, "throw_out", reason)
+    target = context.sample_one(objects, rng, "no loose thing that can be named is in a room with a doorway")
     assert target.room is not None
     room_kind = next(room.kind for room in facts.rooms if room.name == target.room)
-    text = fill_template(THROW_OUT_WORDINGS, rng, thing=context.name(target, rng), room=room_kind)
-    return ThrowOut(kind="throw_out", instruction=text, solver=context.solver, target=target.index, room=target.room)
+    text = context.phrase(THROW_OUT_WORDINGS, rng, thing=target, room=room_kind)
+    return ThrowOut(kind=context.kind, instruction=text, solver=context.solver, target=target.index, room=target.room)
 
 
 def distance_to_doorway(facts: HouseFacts, room: str, point: XY) -> float:
@@ -181,7 +178,7 @@ def distance_to_doorway(facts: HouseFacts, room: str, point: XY) -> float:
     return min(math.dist(point, door.middle) for door in facts.doorways if room in door.rooms)
 
 
-def _throwable_objects(context: TaskContext, kind: str) -> Sequence[Thing]:
-    context.require_movement(kind, "throw")
-    context.require_contact_log(kind)
+def _throwable_objects(context: TaskContext) -> Sequence[Thing]:
+    context.require_movement("throw")
+    context.require_contact_log()
     return context.nameable_objects()

@@ -115,10 +115,10 @@ class PlaceObjects(ObjectInstruction):
     count: int = 1  # number of candidates that must be placed
 
     @classmethod
-    def of(cls, context: TaskContext, kind: str, text: str, things: Sequence[Thing], **fields: Any) -> Self:
+    def of(cls, context: TaskContext, text: str, things: Sequence[Thing], **fields: Any) -> Self:
         """Returns a task about these candidates for the solver of a context."""
         indices = tuple(thing.index for thing in things)
-        solver = context.solver
+        kind, solver = context.kind, context.solver
         return cls(kind=kind, instruction=text, solver=solver, target=indices[0], candidates=indices, **fields)
 
     @abstractmethod
@@ -207,11 +207,9 @@ def described_groups(
         if len(things) in counts and usable == len(things) and len(things) < len(loose):
             groups.append(ObjectGroup(f"the {noun}", indices, len(things)))
         if subsets:
-            groups += [
-                ObjectGroup(_some(noun, count), indices, count)
-                for count in counts
-                if count <= usable and count < len(things)
-            ]
+            anyone = "any " if noun == ANY_ARRANGED else ""
+            fewer = [count for count in counts if count <= usable and count < len(things)]
+            groups += [ObjectGroup(f"{anyone}{number_of(count, noun)}", indices, count) for count in fewer]
     return groups
 
 
@@ -261,7 +259,3 @@ def _descriptions(loose: Sequence[Thing], any_noun: str) -> Iterable[tuple[str, 
     for attribute in NOUN_ATTRIBUTES:
         yield f"{attribute} {any_noun}", [thing for thing in loose if attribute in thing.attributes]
     yield any_noun, list(loose)
-
-
-def _some(noun: str, count: int) -> str:
-    return f"any {number_of(count, noun)}" if noun == ANY_ARRANGED else number_of(count, noun)

@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.ways_ahead import PUSH_RUN_UP_M, TOOL_RUN_UP_M, best_push_path, striking_spots
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import MIN_PUSH_DISTANCE_M
 
 PUSH_WORDINGS = (
     "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
@@ -41,7 +39,7 @@ class Push(ObjectInstruction):
         event = self.thing(facts).pushed
         pushed = 0.0
         if event is not None and event.role == self.solver and event.time >= self.since:
-            pushed = min(predicates.pushed_distance(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
+            pushed = min(predicates.pushed_distance(facts, self.target, event) / predicates.MIN_PUSH_DISTANCE_M, 0.99)
         near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
         return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
 
@@ -55,12 +53,12 @@ class Push(ObjectInstruction):
 @task_kind("push", Push, PUSH_WORDINGS, probe_steps=60)
 def push_kind(context: TaskContext, rng: np.random.Generator) -> Push:
     """Draws an object on the floor with a clear way before it."""
-    context.require_contact_log("push")
+    context.require_contact_log()
     objects = [t for t in context.nameable_objects() if is_pushable(t, context.facts, context.solver, PUSH_RUN_UP_M)]
     reason = "no thing that can be named lies on the floor with a clear way before it"
-    target = sample_one(objects, rng, "push", reason)
-    text = fill_template(PUSH_WORDINGS, rng, thing=context.name(target, rng))
-    return Push(kind="push", instruction=text, solver=context.solver, target=target.index)
+    target = context.sample_one(objects, rng, reason)
+    text = context.phrase(PUSH_WORDINGS, rng, thing=target)
+    return Push(kind=context.kind, instruction=text, solver=context.solver, target=target.index)
 
 
 def is_pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
@@ -132,18 +130,16 @@ class UseTool(ObjectInstruction):
         """Another tool, or another thing that the tool is used on."""
         if rng.random() < 0.5:
             for index in rng.permutation(len(facts.things)).tolist():
-                if self._is_plausible_other(facts.things[index], facts):
-                    return replace(self, other=index)
+                thing, reading = facts.things[index], replace(self, other=index)
+                usable = index != self.other and can_use(self.thing(facts), thing, facts)
+                if usable and reading.is_plausible_object(thing, facts):
+                    return reading
         return super().misreading(facts, rng)
 
     def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         other = facts.things[self.other]
         plausible = super().is_plausible_target(thing, facts) and can_use(thing, other, facts)
         return plausible and self.is_plausible_object(other, facts)
-
-    def _is_plausible_other(self, thing: Thing, facts: HouseFacts) -> bool:
-        fits = thing.index != self.other and can_use(self.thing(facts), thing, facts)
-        return fits and replace(self, other=thing.index).is_plausible_object(thing, facts)
 
 
 def can_use(tool: Thing, other: Thing, facts: HouseFacts) -> bool:
@@ -191,12 +187,11 @@ class PushWith(UseTool):
         return predicates.pushed_with(facts, self.other, self.target, self.solver, self.since)
 
     def begun(self, facts: HouseFacts) -> float:
-        """Returns how far the object has been pushed, 1 at `MIN_PUSH_DISTANCE_M`."""
+        """Returns how far the object has been pushed, 1 at `predicates.MIN_PUSH_DISTANCE_M`."""
         if not predicates.touched(facts, self.other, self.target, self.solver, self.since):
             return 0.0
-        return min(
-            predicates.pushed_distance(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0
-        )
+        pushed = predicates.pushed_distance(facts, self.other, facts.things[self.other].touched)
+        return min(pushed / predicates.MIN_PUSH_DISTANCE_M, 1.0)
 
     def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
         return not thing.furniture and is_pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)
@@ -209,7 +204,7 @@ def _kind(
 
     @task_kind(name, task, wordings, probe_steps=probe_steps)
     def sample(context: TaskContext, rng: np.random.Generator) -> UseTool:
-        context.require_contact_log(name)
+        context.require_contact_log()
         facts, others = context.facts, context.nameable_objects() if loose_only else context.nameable_things()
         pairs = [
             (tool, other) for tool in context.nameable_objects() for other in others if can_use(tool, other, facts)
@@ -217,9 +212,8 @@ def _kind(
         for tool, other in [pairs[i] for i in rng.permutation(len(pairs))]:
             found = task(kind=name, instruction="", solver=context.solver, target=tool.index, other=other.index)
             if found.is_plausible_object(other, facts):
-                text = fill_template(wordings, rng, thing=context.name(other, rng), tool=context.name(tool, rng))
-                return replace(found, instruction=text)
-        return sample_one([], rng, name, "there are no two things apart that can be named, with a way to do it")
+                return replace(found, instruction=context.phrase(wordings, rng, thing=other, tool=tool))
+        raise context.refusal("there are no two things apart that can be named, with a way to do it")
 
     return sample
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import BIN
-from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.placement import (
     BIN_HEIGHT_COST,
     Placement,
@@ -21,7 +20,7 @@ from interplay.env.playhouse.planning.placement import (
     placements_under,
     reachable_placements,
 )
-from interplay.env.playhouse.tasks.context import TaskContext, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import (
     ANY_OBJECT,
     ObjectInstruction,
@@ -29,33 +28,27 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import (
     descriptions_shared,
     number_of,
 )
-from interplay.env.playhouse.tasks.playhouse_task import (
-    CARRY_AND_RELEASE,
-    PlayhouseTask,
-    TaskKind,
-    fraction_covered,
-    task_kind,
-)
+from interplay.env.playhouse.tasks.playhouse_task import CARRY_AND_RELEASE, PlayhouseTask, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import NEXT_TO_GAP_M
-from interplay.env.task import InfeasibleTask
 
-PUT_ON_WORDINGS = (
-    "put the {thing} on the {other}", "place the {thing} on top of the {other}",
-    "set the {thing} down on the {other}", "lay the {thing} on the {other}", "the {thing} belongs on the {other}",
-    "could you put the {thing} on top of the {other}?",
-)  # fmt: skip
-PUT_IN_WORDINGS = (
-    "put the {thing} in the {other}", "place the {thing} into the {other}", "drop the {thing} into the {other}",
-    "throw the {thing} away in the {other}", "the {thing} belongs in the {other}",
-    "could you put the {thing} inside the {other}?",
-)  # fmt: skip
-PUT_UNDER_WORDINGS = (
-    "put the {thing} under the {other}", "place the {thing} beneath the {other}",
-    "hide the {thing} under the {other}", "push the {thing} below the {other}",
-    "the {thing} belongs under the {other}", "could you put the {thing} underneath the {other}?",
-)  # fmt: skip
+PUT_WORDINGS: Mapping[str, tuple[str, ...]] = {
+    "put_on": (
+        "put the {thing} on the {other}", "place the {thing} on top of the {other}",
+        "set the {thing} down on the {other}", "lay the {thing} on the {other}", "the {thing} belongs on the {other}",
+        "could you put the {thing} on top of the {other}?",
+    ),
+    "put_in": (
+        "put the {thing} in the {other}", "place the {thing} into the {other}", "drop the {thing} into the {other}",
+        "throw the {thing} away in the {other}", "the {thing} belongs in the {other}",
+        "could you put the {thing} inside the {other}?",
+    ),
+    "put_under": (
+        "put the {thing} under the {other}", "place the {thing} beneath the {other}",
+        "hide the {thing} under the {other}", "push the {thing} below the {other}",
+        "the {thing} belongs under the {other}", "could you put the {thing} underneath the {other}?",
+    ),
+}  # fmt: skip
 
 
 class Relation(NamedTuple):
@@ -108,43 +101,33 @@ class Put(PlaceObjects):
         return super().misreading(facts, rng)
 
 
-def _kind(kind: str, wordings: tuple[str, ...]) -> TaskKind:
-    """Returns the kind of one of the three relations."""
-
-    @task_kind(kind, Put, wordings)
-    def sample(context: TaskContext, rng: np.random.Generator) -> Put:
-        context.require_movement(kind, "push", "strafe")
-        facts, relation = context.facts, RELATIONS[kind]
-        pairs = [
-            (thing, place)
-            for thing in context.carriable_objects()
-            for place in context.nameable_things()
-            if place.index != thing.index and place.held_by is None and not relation.holds(thing, place)
-        ]
-        for i in rng.permutation(len(pairs)):
-            thing, place = pairs[i]
-            if reachable_placements(facts, context.solver, thing, relation.placements(facts, thing, place)):
-                names = {"thing": context.name(thing, rng), "other": context.name(place, rng)}
-                text = fill_template(wordings, rng, **names)
-                return Put.of(context, kind, text, [thing], other=place.index)
-        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: nothing named fits a named place")
-
-    return sample
+def _sample_put(context: TaskContext, rng: np.random.Generator) -> Put:
+    """Draws an object and a place that is free for it."""
+    context.require_movement("push", "strafe")
+    facts, relation = context.facts, RELATIONS[context.kind]
+    pairs = [
+        (thing, place)
+        for thing in context.carriable_objects()
+        for place in context.nameable_things()
+        if place.index != thing.index and place.held_by is None and not relation.holds(thing, place)
+    ]
+    for i in rng.permutation(len(pairs)):
+        thing, place = pairs[i]
+        if reachable_placements(facts, context.solver, thing, relation.placements(facts, thing, place)):
+            text = context.phrase(PUT_WORDINGS[context.kind], rng, thing=thing, other=place)
+            return Put.of(context, text, [thing], other=place.index)
+    raise context.refusal("nothing named fits a named place")
 
 
-PUT_KINDS = (_kind("put_on", PUT_ON_WORDINGS), _kind("put_in", PUT_IN_WORDINGS), _kind("put_under", PUT_UNDER_WORDINGS))
+PUT_KINDS = tuple(task_kind(name, Put, wordings)(_sample_put) for name, wordings in PUT_WORDINGS.items())
 
 
-MIN_POSITION_GAP_M = NEXT_TO_GAP_M + 0.3  # between a thing and the one that it is to be put next to
+MIN_POSITION_GAP_M = predicates.NEXT_TO_GAP_M + 0.3  # between a thing and the one that it is to be put next to
 ON_FLOOR_M = 0.1  # above the floor, at most, of the underside of a thing that objects are put next to
 
-FEW_POSITION_WORDINGS = (
-    "put the {thing} next to the {other}",
-    "place the {thing} near the {other}",
-    "move the {thing} beside the {other}",
-)
 POSITION_WORDINGS = (
-    *FEW_POSITION_WORDINGS, "put the {thing} down beside the {other}", "place the {thing} close to the {other}",
+    "put the {thing} next to the {other}", "place the {thing} near the {other}", "move the {thing} beside the {other}",
+    "put the {thing} down beside the {other}", "place the {thing} close to the {other}",
     "set the {thing} next to the {other}", "take the {thing} and put it near the {other}",
 )  # fmt: skip
 
@@ -162,7 +145,7 @@ class Position(ObjectInstruction):
     def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it, and 1 once
         it is let go there."""
-        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), NEXT_TO_GAP_M)
+        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), predicates.NEXT_TO_GAP_M)
         return self.potential(facts, CARRY_AND_RELEASE, carried)
 
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
@@ -196,10 +179,9 @@ def position_kind(context: TaskContext, rng: np.random.Generator) -> Position:
         for other in places
         if other.index != target.index and predicates.gap(target, other) > MIN_POSITION_GAP_M
     ]
-    target, other = sample_one(pairs, rng, "position", "no two things that can be named are apart")
-    names = {"thing": context.name(target, rng), "other": context.name(other, rng)}
-    text = context.phrase(FEW_POSITION_WORDINGS, POSITION_WORDINGS, rng, **names)
-    return Position(kind="position", instruction=text, solver=context.solver, target=target.index, other=other.index)
+    target, other = context.sample_one(pairs, rng, "no two things that can be named are apart")
+    text = context.phrase(context.wordings(POSITION_WORDINGS), rng, thing=target, other=other)
+    return Position(kind=context.kind, instruction=text, solver=context.solver, target=target.index, other=other.index)
 
 
 FILL_WORDINGS = (
@@ -238,7 +220,8 @@ def _has_room_for(facts: HouseFacts, container: Thing, things: tuple[Thing, ...]
         if not poses:
             return False
         middle = poses[0].cost / BIN_HEIGHT_COST + thing.half_extents[2]
-        facts = _with_thing(facts, replace(thing, position=(*poses[0].spot, middle)))
+        placed = replace(thing, position=(*poses[0].spot, middle))
+        facts = replace(facts, things=tuple(placed if t.index == thing.index else t for t in facts.things))
     return len(fitting) >= count
 
 
@@ -247,15 +230,10 @@ def _outside(things: tuple[Thing, ...], container: Thing) -> tuple[Thing, ...]:
     return tuple(t for t in things if t.index != container.index and not predicates.inside(t, container))
 
 
-def _with_thing(facts: HouseFacts, thing: Thing) -> HouseFacts:
-    """Returns the same moment with one thing replaced."""
-    return replace(facts, things=tuple(thing if other.index == thing.index else other for other in facts.things))
-
-
 @task_kind("fill", Fill, FILL_WORDINGS)
 def fill_kind(context: TaskContext, rng: np.random.Generator) -> Fill:
     """Draws a bin and a description of two or three objects that fit into it."""
-    context.require_movement("fill", "push", "strafe")
+    context.require_movement("push", "strafe")
     facts = context.facts
     bins = [thing for thing in context.nameable_things() if thing.category == BIN and thing.held_by is None]
     choices = [
@@ -268,10 +246,9 @@ def fill_kind(context: TaskContext, rng: np.random.Generator) -> Fill:
         and _has_room_for(facts, container, outside, count)
     ]
     reason = "no bin that can be named has room for two things of one description"
-    container, description, things, count = sample_one(choices, rng, "fill", reason)
-    names = {"things": number_of(count, description), "other": context.name(container, rng)}
-    text = fill_template(FILL_WORDINGS, rng, **names)
-    return Fill.of(context, "fill", text, things, count=count, other=container.index)
+    container, description, things, count = context.sample_one(choices, rng, reason)
+    text = context.phrase(FILL_WORDINGS, rng, things=number_of(count, description), other=container)
+    return Fill.of(context, text, things, count=count, other=container.index)
 
 
 REMOVE_WORDINGS = (
@@ -326,7 +303,7 @@ def _is_covered(thing: Thing, contents: Sequence[Thing]) -> bool:
 @task_kind("remove", Remove, REMOVE_WORDINGS, REMOVE_EVERYTHING_WORDINGS)
 def remove_kind(context: TaskContext, rng: np.random.Generator) -> Remove:
     """Draws one object of a bin, or everything in it."""
-    context.require_movement("remove", "push", "strafe")
+    context.require_movement("push", "strafe")
     facts = context.facts
     nameable = {thing.index for thing in context.nameable_objects()}
     choices: list[tuple[Thing, tuple[Thing, ...]]] = []
@@ -336,10 +313,9 @@ def remove_kind(context: TaskContext, rng: np.random.Generator) -> Remove:
         choices += [(container, (thing,)) for thing in free]
         if len(contents) > 1:
             choices += [(container, tuple(contents))] * len(contents)
-    container, things = sample_one(choices, rng, "remove", "no container that can be named has something in it")
-    other = context.name(container, rng)
+    container, things = context.sample_one(choices, rng, "no container that can be named has something in it")
     if len(things) == 1:
-        text = fill_template(REMOVE_WORDINGS, rng, thing=context.name(things[0], rng), other=other)
+        text = context.phrase(REMOVE_WORDINGS, rng, other=container, thing=things[0])
     else:
-        text = fill_template(REMOVE_EVERYTHING_WORDINGS, rng, other=other)
-    return Remove.of(context, "remove", text, things, count=len(things), other=container.index)
+        text = context.phrase(REMOVE_EVERYTHING_WORDINGS, rng, other=container)
+    return Remove.of(context, text, things, count=len(things), other=container.index)

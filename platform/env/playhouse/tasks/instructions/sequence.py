@@ -84,13 +84,13 @@ def sequence_kind(context: TaskContext, rng: np.random.Generator) -> TaskSequenc
             continue
         if _is_short_imperative(first) and _is_short_imperative(second) and _are_independent(first, second):
             text = fill_template(WORDINGS, rng, first=first.instruction, second=second.instruction)
-            return TaskSequence(kind="in_turn", instruction=text, solver=context.solver, first=first, second=second)
-    reason = "; ".join(dict.fromkeys(reasons)) or "no two instructions are independent"
-    raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reason}")
+            return TaskSequence(kind=context.kind, instruction=text, solver=context.solver, first=first, second=second)
+    raise context.refusal("; ".join(dict.fromkeys(reasons)) or "no two instructions are independent")
 
 
 def _sample_part(kinds: Sequence[TaskKind], context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
-    return kinds[int(rng.integers(len(kinds)))].sample(context, rng).with_baseline(context.facts)
+    kind = context.sample_one(kinds, rng)
+    return kind.sample(replace(context, kind=kind.name), rng).with_baseline(context.facts)
 
 
 def _is_short_imperative(task: PlayhouseTask) -> bool:
@@ -100,16 +100,12 @@ def _is_short_imperative(task: PlayhouseTask) -> bool:
 
 def _are_independent(first: PlayhouseTask, second: PlayhouseTask) -> bool:
     """Tests whether neither part moves a thing that the other is about."""
-    moved, moved_later = _objects_moved(first), _objects_moved(second)
-    return moved.isdisjoint(moved_later | _references(second)) and _references(first).isdisjoint(moved_later)
+    (moved, others), (moved_later, others_later) = _things_of(first), _things_of(second)
+    return moved.isdisjoint(moved_later | others_later) and others.isdisjoint(moved_later)
 
 
-def _objects_moved(task: PlayhouseTask) -> set[int]:
+def _things_of(task: PlayhouseTask) -> tuple[set[int], set[int]]:
+    """Returns the indices of the things that a task moves, and of the others that it is about."""
     fields = task.to_json()
-    target = {fields["target"]} if fields.get("target") is not None else set()
-    return {*target, *fields.get("candidates", ())}
-
-
-def _references(task: PlayhouseTask) -> set[int]:
-    fields = task.to_json()
-    return {fields["other"]} if fields.get("other") is not None else set()
+    moved, others = (fields.get("target"), *fields.get("candidates", ())), (fields.get("other"),)
+    return {i for i in moved if i is not None}, {i for i in others if i is not None}

@@ -12,14 +12,7 @@ from interplay.env.playhouse.language.referring import nouns
 from interplay.env.playhouse.language.referring.expressions import describe_noun
 from interplay.env.playhouse.language.referring.styles import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template, plural
-from interplay.env.playhouse.tasks.context import (
-    TaskContext,
-    answers_naming,
-    nameable_things_here,
-    objects_here,
-    room_of_player,
-    sample_one,
-)
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import (
     NO,
@@ -72,11 +65,11 @@ OPEN_PROBABILITY = 0.6  # of asking "the same or different?" rather than for yes
 def color_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws an object of the solver's room that is the only one of its category."""
     facts = context.facts
-    alone = [t for t in objects_here(context) if len(predicates.matching(facts, category=t.category)) == 1]
-    target = sample_one(alone, rng, "color", "no loose thing here is the only one of its category")
+    alone = [t for t in context.objects_here() if len(predicates.matching(facts, category=t.category)) == 1]
+    target = context.sample_one(alone, rng, "no loose thing here is the only one of its category")
     answers = Answers(target.color, _other_colors(facts, target))
     text = fill_template(COLOR_WORDINGS, rng, thing=target.category)
-    return question(context, "color", text, answers, (target.index,))
+    return question(context, text, answers, (target.index,))
 
 
 @task_kind("color_of", Question, COLOR_OF_WORDINGS)
@@ -85,47 +78,48 @@ def color_of_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     facts = context.facts
     named = [(thing, names) for thing in context.nameable_things() if (names := colorless_names(context, thing))]
     colors = sorted({thing.color for thing, _ in named})
-    color = sample_one(colors, rng, "color_of", "nothing can be named without its color")
-    thing, names = sample_one([pair for pair in named if pair[0].color == color], rng, "color_of", "")
+    color = context.sample_one(colors, rng, "nothing can be named without its color")
+    thing, names = context.sample_one([pair for pair in named if pair[0].color == color], rng)
     text = fill_template(COLOR_OF_WORDINGS, rng, thing=choose(names, rng))
     c = thing.color
     accepted = (c, f"it is {c}", f"it's {c}", f"{c} color", f"{c} colour", f"{thing.category} is {c}", thing.name)
     answers = Answers(c, _other_colors(facts, thing), accepted)
-    return question(context, "color_of", text, answers, (thing.index,), scope="house")
+    return question(context, text, answers, (thing.index,), scope="house")
 
 
 @task_kind("same_color", Question, SAME_COLOR_WORDINGS, SAME_COLOR_OF_TWO_WORDINGS)
 def same_color_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws two things of the solver's room; both answers have the same probability, and must be possible there."""
     facts = context.facts
-    room = room_of_player(facts, context.solver)
-    categories = Counter(thing.category for thing in facts.things)
+    room, categories = context.room, Counter(thing.category for thing in facts.things)
     here = [thing for thing in facts.things if thing.room == room and thing.held_by is None]
-    pairs = [(a, b) for a, b in combinations(here, 2) if _only_two(a, b, categories) or _each_alone(a, b, categories)]
+    # No color is needed to name them: they are the only two of one category, or each is the only one of its own.
+    counts = [(a, b, 2 if a.category == b.category else 1) for a, b in combinations(here, 2)]
+    pairs = [(a, b) for a, b, count in counts if categories[a.category] == categories[b.category] == count]
     same = rng.random() < 0.5
     by_truth = {truth: [pair for pair in pairs if predicates.same_color(*pair) == truth] for truth in (True, False)}
     choices = by_truth[same] if by_truth[not same] else []
-    pair = sample_one(choices, rng, "same_color", "all things here are alike or unlike in color")
+    pair = context.sample_one(choices, rng, "all things here are alike or unlike in color")
     first, second = pair if rng.random() < 0.5 else pair[::-1]
     if first.category == second.category:
         text = fill_template(SAME_COLOR_OF_TWO_WORDINGS, rng, things=plural(first.category))
     else:
         text = fill_template(SAME_COLOR_WORDINGS, rng, thing=first.category, other=second.category)
     answers = yes_or_no(same, accept_variants=False)
-    return question(context, "same_color", text, answers, (first.index, second.index))
+    return question(context, text, answers, (first.index, second.index))
 
 
 @task_kind("same_or_different", Question, SAME_OR_DIFFERENT_WORDINGS, SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS)
 def same_or_different_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws two things of one room; "same" and "different" have the same probability if both are possible."""
-    here = room_of_player(context.facts, context.solver)
+    here = context.room
     names = {thing.index: found for thing in context.nameable_things() if (found := colorless_names(context, thing))}
     things = [context.facts.things[index] for index in names]
     pairs = [(a, b) for a, b in combinations(things, 2) if a.room == b.room and a.category != b.category]
     same = bool(rng.random() < 0.5)
     fitting = [pair for pair in pairs if predicates.same_color(*pair) == same]
     near = [pair for pair in fitting if pair[0].room == here]
-    pair = sample_one(near or fitting, rng, "same_or_different", "no two things of one room are so in color")
+    pair = context.sample_one(near or fitting, rng, "no two things of one room are so in color")
     first, second = pair if rng.random() < 0.5 else pair[::-1]
     is_open = rng.random() < OPEN_PROBABILITY
     wordings = SAME_OR_DIFFERENT_WORDINGS if is_open else SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS
@@ -133,7 +127,7 @@ def same_or_different_kind(context: TaskContext, rng: np.random.Generator) -> Qu
     ways: tuple[tuple[str, ...], tuple[str, ...]] = (SAME, DIFFERENT) if is_open else (YES, NO)
     right, wrong = ways if same else ways[::-1]
     answers = Answers(right[0], wrong[:1], without_articles(right))
-    return question(context, "same_or_different", text, answers, (first.index, second.index), scope="house")
+    return question(context, text, answers, (first.index, second.index), scope="house")
 
 
 def colorless_names(context: TaskContext, thing: Thing) -> list[str]:
@@ -151,16 +145,6 @@ def _other_colors(facts: HouseFacts, thing: Thing) -> tuple[str, ...]:
     """Returns the other colors of the house or, if there are none, of the catalog."""
     in_house = sorted({other.color for other in facts.things} - {thing.color})
     return tuple(in_house) or tuple(color for color in COLORS if color != thing.color)
-
-
-def _each_alone(a: Thing, b: Thing, categories: Counter[str]) -> bool:
-    """Tests whether each is the only one of its category in the house, so that no color is needed to name it."""
-    return categories[a.category] == categories[b.category] == 1
-
-
-def _only_two(a: Thing, b: Thing, categories: Counter[str]) -> bool:
-    """Tests whether they are the only two of one category in the house."""
-    return a.category == b.category and categories[a.category] == 2
 
 
 LARGER_WORDINGS = (
@@ -187,38 +171,34 @@ ANSWERS = {
 @task_kind("larger", Question, LARGER_WORDINGS)
 def larger_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws two loose objects or two pieces of furniture of the solver's room, of clearly different size."""
-    here = nameable_things_here(context)
-    pairs = [
-        (a, b) for a, b in combinations(here, 2) if a.furniture == b.furniture and predicates.compared(a, b) != "same"
-    ]
-    pair = sample_one(pairs, rng, "larger", "no two things here differ clearly in size")
+    pairs = [(a, b) for a, b in combinations(context.nameable_things_here(), 2) if a.furniture == b.furniture]
+    unlike = [(a, b) for a, b in pairs if predicates.compared(a, b) != "same"]
+    pair = context.sample_one(unlike, rng, "no two things here differ clearly in size")
     first, second = pair if rng.random() < 0.5 else pair[::-1]
     larger, smaller = (first, second) if predicates.compared(first, second) == "larger" else (second, first)
-    names = {"thing": context.name(first, rng), "other": context.name(second, rng)}
-    text = fill_template(LARGER_WORDINGS, rng, **names)
-    answers = Answers(larger.name, (smaller.name,), answers_naming(context.facts, [larger]))
-    return question(context, "larger", text, answers, (first.index, second.index))
+    text = context.phrase(LARGER_WORDINGS, rng, thing=first, other=second)
+    answers = Answers(larger.name, (smaller.name,), context.answers_naming([larger]))
+    return question(context, text, answers, (first.index, second.index))
 
 
 @task_kind("size", Question, SIZE_WORDINGS)
 def size_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws one of the three answers, then two loose objects or two pieces of furniture of one room."""
-    here = room_of_player(context.facts, context.solver)
+    here = context.room
     things = [thing for thing in context.nameable_things() if thing.held_by is None]
     pairs = [(a, b) for a, b in combinations(things, 2) if a.room == b.room and a.furniture == b.furniture]
     by_size: dict[str, list[tuple[Thing, Thing]]] = {}
     for a, b in [*pairs, *(pair[::-1] for pair in pairs)]:
         if (size := _clear_comparison(a, b)) is not None:
             by_size.setdefault(size, []).append((a, b))
-    size = sample_one(sorted(by_size), rng, "size", "no two things of one room can be compared")
+    size = context.sample_one(sorted(by_size), rng, "no two things of one room can be compared")
     near = [pair for pair in by_size[size] if pair[0].room == here]
-    first, second = sample_one(near or by_size[size], rng, "size", "")
-    names = {"thing": context.name(first, rng), "other": context.name(second, rng)}
-    text = fill_template(SIZE_WORDINGS, rng, **names)
+    first, second = context.sample_one(near or by_size[size], rng)
+    text = context.phrase(SIZE_WORDINGS, rng, thing=first, other=second)
     accepted = without_articles(ANSWERS[size])
     mistakes = tuple(ways[0] for other, ways in ANSWERS.items() if other != size)
     answers = Answers(accepted[0], mistakes, accepted)
-    return question(context, "size", text, answers, (first.index, second.index), scope="house")
+    return question(context, text, answers, (first.index, second.index), scope="house")
 
 
 def _clear_comparison(a: Thing, b: Thing) -> str | None:

@@ -15,7 +15,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.templates import NUMBERS, choose
-from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
@@ -80,7 +80,6 @@ class Answers(NamedTuple):
 
 def question(
     context: TaskContext,
-    kind: str,
     text: str,
     answers: Answers,
     about: tuple[int, ...] = (),
@@ -90,13 +89,13 @@ def question(
 ) -> Question:
     """Returns a question to the solver of this context."""
     return Question(
-        kind=kind,
+        kind=context.kind,
         instruction=text,
         solver=context.solver,
         about=about,
         scope=scope,
         room=room,
-        look_first=context.look_before_answering,
+        look_first=context.config.look_before_answering,
         **answers._asdict(),
     )
 
@@ -145,13 +144,13 @@ class DescribedSet:
     scope: RoomPhrase
     members: tuple[int, ...]  # their indices
 
-    def plural(self, rng: np.random.Generator) -> str:
-        """Draws a phrase such as "balls on the table in this room"."""
-        return self._phrase(choose(self.noun.plurals, rng), True, rng)
-
-    def singular(self, rng: np.random.Generator) -> str:
-        """Draws a phrase such as "ball on the table in this room"."""
-        return self._phrase(choose(self.noun.singulars, rng), False, rng)
+    def phrase(self, rng: np.random.Generator, *, many: bool) -> str:
+        """Draws a phrase such as "ball on the table in this room", in the plural if `many`."""
+        post, noun = self.post_modifier, choose(self.noun.plurals if many else self.noun.singulars, rng)
+        text = noun if post is None else post.attach_briefly(noun, rng, many)
+        where = choose(self.scope.phrases, rng)
+        placed = post is not None and post.form == "is" and (post.landmarks or where in text)
+        return text if placed or not where else f"{text} {where}"
 
     def to_look_at(self) -> tuple[tuple[int, ...], str | None]:
         """Returns the things to look at before counting the set, and the room to look over."""
@@ -160,18 +159,11 @@ class DescribedSet:
             return (*sorted(post.landmarks), *self.members), None
         return (), self.scope.room.name
 
-    def _phrase(self, noun: str, many: bool, rng: np.random.Generator) -> str:
-        post = self.post_modifier
-        text = noun if post is None else post.attach_briefly(noun, rng, many)
-        where = choose(self.scope.phrases, rng)
-        placed = post is not None and post.form == "is" and (post.landmarks or where in text)
-        return text if placed or not where else f"{text} {where}"
-
 
 def sample_room(context: TaskContext, rng: np.random.Generator) -> RoomPhrase:
     """Draws a room, preferring the one that the solver is in."""
     facts = context.facts
-    here = room_of_player(facts, context.solver)
+    here = context.room
     if len(facts.rooms) == 1:
         return RoomPhrase(facts.rooms[0], ("", "here", "in this room"))
     if rng.random() < SOLVERS_ROOM_PROBABILITY:
@@ -191,7 +183,7 @@ def sample_described_sets(context: TaskContext, rng: np.random.Generator) -> lis
     if not bare and not post_modifiers:
         return []
     post = None if bare else post_modifiers[int(rng.integers(len(post_modifiers)))]
-    categories = dict.fromkeys((*context.categories, *(thing.category for thing in facts.things)))
+    categories = dict.fromkeys((*context.config.object_categories, *(thing.category for thing in facts.things)))
     in_scope = [
         thing
         for thing in facts.things
@@ -202,7 +194,7 @@ def sample_described_sets(context: TaskContext, rng: np.random.Generator) -> lis
 
 
 def sample_described_set(
-    context: TaskContext, rng: np.random.Generator, kind: str, fits: Callable[[DescribedSet], bool], reason: str
+    context: TaskContext, rng: np.random.Generator, fits: Callable[[DescribedSet], bool], reason: str
 ) -> DescribedSet:
     """Draws a described set that fits.
 
@@ -212,7 +204,7 @@ def sample_described_set(
     fitting: list[DescribedSet] = []
     for _ in range(MAX_DRAWS):
         fitting = fitting or [each for each in sample_described_sets(context, rng) if fits(each)]
-    return sample_one(fitting, rng, kind, reason)
+    return context.sample_one(fitting, rng, reason)
 
 
 def is_plausible(facts: HouseFacts, described: DescribedSet) -> bool:

@@ -14,7 +14,7 @@ from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.referring.styles import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template
-from interplay.env.playhouse.tasks.context import TaskContext, answers_naming, nameable_things_here, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import Answers, Question, question, without_articles
 from interplay.env.playhouse.truth import predicates
@@ -41,11 +41,11 @@ def seen_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Asks for any thing in the solver's view; something must be."""
     facts = context.facts
     seen = _things_in_view(context)
-    first = sample_one(seen[:1], rng, "seen", "no thing is in the solver's view")
-    accepted = _naming_any(facts, seen)
+    first = context.sample_one(seen[:1], rng, "no thing is in the solver's view")
+    accepted = _naming_any(context, seen)
     text = fill_template(SEEN_WORDINGS, rng)
     mistakes = wrong_names(facts.things, accepted) or absent_names(facts)
-    return question(context, "seen", text, Answers(first.name, mistakes, accepted), (first.index,))
+    return question(context, text, Answers(first.name, mistakes, accepted), (first.index,))
 
 
 @task_kind("noticed", Question, NOTICED_WORDINGS, NOTICED_OF_A_NOUN_WORDINGS)
@@ -59,10 +59,10 @@ def noticed_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     if not seen:
         names = tuple(dict.fromkeys(thing.name for thing in facts.things))
         answers = Answers(NO_THING[0], names, without_articles(NO_THING))
-        return question(context, "noticed", text, answers, scope="house")
-    accepted = _naming_any(facts, seen)
+        return question(context, text, answers, scope="house")
+    accepted = _naming_any(context, seen)
     answers = Answers(seen[0].name, wrong_names(facts.things, accepted) or NO_THING[:1], accepted)
-    return question(context, "noticed", text, answers, (seen[0].index,), scope="house")
+    return question(context, text, answers, (seen[0].index,), scope="house")
 
 
 def _sample_noticed_of_a_noun(context: TaskContext, rng: np.random.Generator) -> Question:
@@ -78,17 +78,16 @@ def _sample_noticed_of_a_noun(context: TaskContext, rng: np.random.Generator) ->
             fitting = [t for t in seen if noun.fits(t) and (post is None or t.index in post.certain)]
             if fitting and not (post is None and noun.color is None and noun.categories is None):
                 choices.append((noun, post, fitting))
-    reason = "nothing in view is of a sort that can be asked for"
-    noun, post, fitting = sample_one(choices, rng, "noticed", reason)
+    noun, post, fitting = context.sample_one(choices, rng, "nothing in view is of a sort that can be asked for")
     room = facts.bodies[context.solver].room
     here = [t for t in facts.things if predicates.same_room(t.room, room) and noun.fits(t)]
     meant = [*fitting, *(t for t in here if post is None or t.index in post.certain)]
-    accepted = _naming_any(facts, meant)
+    accepted = _naming_any(context, meant)
     singular, plural = _noun_phrases(noun, post, rng)
     text = fill_template(NOTICED_OF_A_NOUN_WORDINGS, rng, one=singular, group=plural)
     mistakes = tuple(dict.fromkeys(t.name for t in facts.things if {t.name, t.category}.isdisjoint(accepted)))
     answers = Answers(fitting[0].name, mistakes or NO_THING[:1], accepted)
-    return question(context, "noticed", text, answers, (fitting[0].index,), scope="house")
+    return question(context, text, answers, (fitting[0].index,), scope="house")
 
 
 def _noun_phrases(noun: Noun, post: PostModifier | None, rng: np.random.Generator) -> tuple[str, str]:
@@ -100,12 +99,12 @@ def _noun_phrases(noun: Noun, post: PostModifier | None, rng: np.random.Generato
 
 
 def _things_in_view(context: TaskContext) -> list[Thing]:
-    return predicates.visible(context.facts, context.solver, *context.view)
+    return predicates.visible(context.facts, context.solver, *context.config.view)
 
 
-def _naming_any(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:
+def _naming_any(context: TaskContext, things: Sequence[Thing]) -> tuple[str, ...]:
     """Returns the answers that name any of the things, also by a category that others share."""
-    return tuple(dict.fromkeys((*answers_naming(facts, things), *(thing.category for thing in things))))
+    return tuple(dict.fromkeys((*context.answers_naming(things), *(thing.category for thing in things))))
 
 
 def wrong_names(things: Iterable[Thing], accepted: Sequence[str]) -> tuple[str, ...]:
@@ -148,16 +147,15 @@ def nearest_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a thing of the solver's room that has a clearly nearest neighbor."""
     facts = context.facts
     choices = []
-    for thing in nameable_things_here(context):
+    for thing in context.nameable_things_here():
         others = predicates.neighbors(facts, thing)
         if len(others) >= 2 and predicates.gap(thing, others[1]) >= predicates.gap(thing, others[0]) + CLEARLY_NEARER_M:
             choices.append((thing, others))
-    reason = "nothing here has a clearly nearest neighbor"
-    thing, (nearest, *others) = sample_one(choices, rng, "nearest", reason)
-    text = fill_template(NEAREST_WORDINGS, rng, thing=context.name(thing, rng))
-    accepted = answers_naming(facts, [nearest])
+    thing, (nearest, *others) = context.sample_one(choices, rng, "nothing here has a clearly nearest neighbor")
+    text = context.phrase(NEAREST_WORDINGS, rng, thing=thing)
+    accepted = context.answers_naming([nearest])
     mistakes = wrong_names(others, accepted) or absent_names(facts)
-    return question(context, "nearest", text, Answers(nearest.name, mistakes, accepted), (thing.index,))
+    return question(context, text, Answers(nearest.name, mistakes, accepted), (thing.index,))
 
 
 @task_kind("on_top", Question, ON_TOP_WORDINGS)
@@ -165,19 +163,19 @@ def on_top_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a thing of the solver's room; something and nothing on it have the same probability, and must both be
     possible there."""
     facts = context.facts
-    loads = [(thing, predicates.things_on(facts, thing)) for thing in nameable_things_here(context)]
+    loads = [(thing, predicates.things_on(facts, thing)) for thing in context.nameable_things_here()]
     laden = [(thing, load) for thing, load in loads if load]
     bare = [(thing, load) for thing, load in loads if not load and not predicates.contents(facts, thing)]
     choices = (laden if rng.random() < 0.5 else bare) if laden and bare else []
     reason = "nothing here stands on what can be named, or all has something on it"
-    thing, load = sample_one(choices, rng, "on_top", reason)
-    text = fill_template(ON_TOP_WORDINGS, rng, thing=context.name(thing, rng))
-    accepted = answers_naming(facts, load) if load else (NOTHING,)
+    thing, load = context.sample_one(choices, rng, reason)
+    text = context.phrase(ON_TOP_WORDINGS, rng, thing=thing)
+    accepted = context.answers_naming(load) if load else (NOTHING,)
     others = predicates.matching(facts, room=thing.room)
     loose = [other for other in others if not other.furniture and other.index != thing.index]
     mistakes = (*wrong_names(loose, accepted), *((NOTHING,) if load else ())) or absent_names(facts)
-    answer = sample_one(load, rng, "on_top", "").name if load else NOTHING
-    return question(context, "on_top", text, Answers(answer, mistakes, accepted), (thing.index,))
+    answer = context.sample_one(load, rng).name if load else NOTHING
+    return question(context, text, Answers(answer, mistakes, accepted), (thing.index,))
 
 
 @task_kind("where", Question, WHERE_WORDINGS)
@@ -185,10 +183,10 @@ def where_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws an object of the house; the answer is the kind of its room."""
     kinds = {room.name: room.kind for room in context.facts.rooms}
     placed = [(thing, kinds[thing.room]) for thing in context.nameable_objects() if thing.room is not None]
-    thing, kind = sample_one(placed, rng, "where", "no loose thing can be named")
+    thing, kind = context.sample_one(placed, rng, "no loose thing can be named")
     others = sorted({*kinds.values()} - {kind}) or [other for other in ROOM_KINDS if other != kind]
-    text = fill_template(WHERE_WORDINGS, rng, thing=context.name(thing, rng))
-    return question(context, "where", text, Answers(kind, tuple(others), (kind, f"in {kind}")), (thing.index,))
+    text = context.phrase(WHERE_WORDINGS, rng, thing=thing)
+    return question(context, text, Answers(kind, tuple(others), (kind, f"in {kind}")), (thing.index,))
 
 
 @task_kind("whereabouts", Question, WHEREABOUTS_WORDINGS)
@@ -203,15 +201,16 @@ def whereabouts_kind(context: TaskContext, rng: np.random.Generator) -> Question
         if informative and thing.held_by is None:
             break
     else:
-        return sample_one([], rng, "whereabouts", "nothing that can be named is anywhere in particular")
+        raise context.refusal("nothing that can be named is anywhere in particular")
     # A place by a landmark says the most.
     best = informative[0] if informative[0].landmarks else informative[int(rng.integers(len(informative)))]
     accepted = _right_answers(facts, facts.bodies[context.solver], thing, true_places)
-    wrong = [choose(place.phrases, rng) for place in places if _is_plausible_mistake(place, thing)]
+    possible = [place for place in places if not (thing.furniture and place.loose_only)]
+    wrong = [choose(place.phrases, rng) for place in possible if thing.index not in place.possible]
     mistakes = tuple(dict.fromkeys(text for text in wrong if not {*without_articles([text])} & {*accepted}))
     text = fill_template(WHEREABOUTS_WORDINGS, rng, thing=name)
     answers = Answers(best.phrases[0], mistakes or OUTSIDE, accepted)
-    return question(context, "whereabouts", text, answers, (thing.index,), scope="house")
+    return question(context, text, answers, (thing.index,), scope="house")
 
 
 def _places(facts: HouseFacts, thing: Thing) -> list[PostModifier]:
@@ -228,11 +227,6 @@ def _places(facts: HouseFacts, thing: Thing) -> list[PostModifier]:
         *post_modifiers.rooms(facts),
         post_modifiers.floor(facts),
     ]
-
-
-def _is_plausible_mistake(place: PostModifier, thing: Thing) -> bool:
-    """Tests whether a thing certainly is not at a place, though it could be."""
-    return thing.index not in place.possible and not (thing.furniture and place.loose_only)
 
 
 def _is_in_name(facts: HouseFacts, place: PostModifier, name: str) -> bool:

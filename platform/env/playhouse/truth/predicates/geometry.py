@@ -32,6 +32,12 @@ def to_own_frame(thing: Thing, point: XY) -> XY:
     return dx * cos + dy * sin, dy * cos - dx * sin
 
 
+def from_own_frame(thing: Thing, along: float, aside: float) -> XY:
+    """The point with these coordinates in the thing's own frame, seen from above."""
+    cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
+    return thing.position[0] + along * cos - aside * sin, thing.position[1] + along * sin + aside * cos
+
+
 def edge_distance(point: XY, thing: Thing) -> float:
     """Distance from a point to the edge of a thing's footprint; 0 inside it."""
     x, y = to_own_frame(thing, point)
@@ -95,13 +101,11 @@ def volume(thing: Thing) -> float:
 def parts(thing: Thing) -> tuple[Thing, ...]:
     """The solid parts of a thing (a table's top and legs, a bin's floor and walls), each as a thing with its own box;
     the thing itself if it has only one part."""
-    cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
-    x, y, z = thing.position
     a, b, c = thing.half_extents
     found = tuple(
         replace(
             thing,
-            position=(x + u * a * cos - v * b * sin, y + u * a * sin + v * b * cos, z + w * c),
+            position=(*from_own_frame(thing, u * a, v * b), thing.position[2] + w * c),
             half_extents=(a * p, b * q, c * r),
         )
         for (u, v, w), (p, q, r) in _solids(thing.category)

@@ -37,7 +37,12 @@ def visible(
             for door in doors:
                 row &= _through(facts, door, eye, points[thing.index])
     found = [thing for row, thing in zip(seen, facts.things, strict=True) if row.mean() >= MIN_VISIBLE_SHARE]
-    return sorted(found, key=lambda thing: _off_gaze(np.array(thing.position) - eye, body))
+
+    def off_gaze(thing: Thing) -> float:
+        ray = np.array(thing.position) - eye
+        return math.acos(float(np.clip(ray @ _gaze(body)[0] / np.linalg.norm(ray), -1.0, 1.0)))
+
+    return sorted(found, key=off_gaze)
 
 
 def _points_of(thing: Thing) -> list[tuple[float, float, float]]:
@@ -53,11 +58,6 @@ def _gaze(body: Body) -> Points:
     """Unit vectors forward, left and up of a player's view as rows, [3, 3]."""
     cy, sy, cp, sp = math.cos(body.yaw), math.sin(body.yaw), math.cos(body.pitch), math.sin(body.pitch)
     return np.array([[cy * cp, sy * cp, sp], [-sy, cy, 0.0], [-cy * sp, -sy * sp, cp]])
-
-
-def _off_gaze(ray: Points, body: Body) -> float:
-    """The angle between a ray [3] from the eye and the middle of the view."""
-    return math.acos(float(np.clip(ray @ _gaze(body)[0] / np.linalg.norm(ray), -1.0, 1.0)))
 
 
 def _in_view(rays: Points, body: Body, across: float, tall: float) -> NDArray[np.bool_]:

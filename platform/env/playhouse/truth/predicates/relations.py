@@ -87,10 +87,9 @@ def between(a: Placed, b: Placed, c: Placed) -> bool:
     """Whether the center of `a` is between `b` and `c`: `BETWEEN_OFFSET_M` off the line at most, and outside both."""
     if not (same_room(a.room, b.room) and same_room(a.room, c.room) and same_room(b.room, c.room)):
         return False
-    (x, y), (bx, by), (cx, cy) = (
-        floor_position(a),
-        *sorted((floor_position(b), floor_position(c))),
-    )  # sorted, so that rounding does not depend on the order of b and c
+    x, y = floor_position(a)
+    # Sorted, so that rounding does not depend on the order of b and c.
+    (bx, by), (cx, cy) = sorted((floor_position(b), floor_position(c)))
     length = math.dist((bx, by), (cx, cy))
     if length == 0.0:
         return False

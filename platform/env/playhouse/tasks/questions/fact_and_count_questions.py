@@ -1,21 +1,24 @@
-"""Questions for the number of things of a description, whether there is any, and yes/no questions about numbers.
+"""Yes/no questions about one thing, questions for the number of things of a description and whether there is any, and
+yes/no questions about numbers.
 
-The last are such as "are there five green things in the bedroom?" and "are most of the balls red?".
+They are such as "is the ball on the table?", "is it true that the duck is not red?", "are there five green things in
+the bedroom?" and "are most of the balls red?".
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
+from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.templates import NUMBERS, choose, fill_template, plural
-from interplay.env.playhouse.tasks.context import TaskContext, objects_here, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import (
     Answers,
@@ -28,6 +31,109 @@ from interplay.env.playhouse.tasks.questions.question import (
     sample_described_sets,
     yes_or_no,
 )
+from interplay.env.playhouse.truth.facts import Thing
+
+FACT_WORDINGS = (
+    "is the {thing} {claim}?", "tell me, is the {thing} {claim}?", "can you tell me whether the {thing} is {claim}?",
+    "is it true that the {thing} is {claim}?", "would you say that the {thing} is {claim}?",
+    "yes or no, is the {thing} {claim}?", "look and tell me if the {thing} is {claim}",
+)  # fmt: skip
+# For a thing whose name has a post-modifier itself.
+FACT_ABOUT_LONG_NAME_WORDINGS = (
+    "can you tell me whether the {thing} is {claim}?", "is it true that the {thing} is {claim}?",
+    "would you say that the {thing} is {claim}?", "look and tell me if the {thing} is {claim}",
+    "do you think that the {thing} is {claim}?", "am i right that the {thing} is {claim}?",
+)  # fmt: skip
+FACT_DENIED_WORDINGS = (
+    "is it true that the {thing} is not {claim}?", "is it true that the {thing} isn't {claim}?",
+    "would you say that the {thing} is not {claim}?", "yes or no, is it so that the {thing} isn't {claim}?",
+    "is it right that the {thing} isn't {claim}?", "am i right that the {thing} is not {claim}?",
+)  # fmt: skip
+SHORT_NAME_WORDS = 2  # of a name without post-modifier, at most
+# At most one word of a family may occur in a question: "is the ball next to the table far from the bed?" is confusing.
+WORD_FAMILIES = (
+    ("on", "under", "beneath", "below", "underneath"),
+    ("left", "right", "front", "behind", "between"),
+    ("next", "near", "close", "far"),
+    tuple(word for kind in ROOM_KINDS for word in kind.split()),
+)
+DENIED_PROBABILITY = 0.1  # of asking whether something is not so
+OTHER_ROOM_PROBABILITY = 0.25  # of asking about a thing of another room
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A statement about one thing, true or false."""
+
+    thing: Thing
+    predicate: PostModifier
+    is_true: bool
+
+
+@task_kind("fact", Question, FACT_WORDINGS, FACT_ABOUT_LONG_NAME_WORDINGS, FACT_DENIED_WORDINGS)
+def fact_kind(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws a fact; yes and no have the same probability, and so have the families of predicates."""
+    facts, here = context.facts, context.room
+    elsewhere = len(facts.rooms) > 1 and rng.random() < OTHER_ROOM_PROBABILITY
+    things = [thing for thing in context.nameable_things() if (thing.room == here) != elsewhere]
+    denied, answer_is_yes = rng.random() < DENIED_PROBABILITY, rng.random() < 0.5
+    families = _predicate_families(context)
+    found: list[Fact] = []
+    for i in rng.permutation(len(families)).tolist():
+        stated = _facts(context, things, list(families[i]()))
+        found = [fact for fact in stated if fact.is_true == (answer_is_yes != denied)]
+        if found:
+            break
+    fact = context.sample_one(found, rng, "nothing can be said of what can be named")
+    name = choose(_names(context, fact), rng)
+    # "is the ball on the table near the bed?" would be ambiguous
+    long = len(name.split()) > SHORT_NAME_WORDS and fact.predicate.phrases[0] not in COLORS
+    wordings = FACT_DENIED_WORDINGS if denied else FACT_ABOUT_LONG_NAME_WORDINGS if long else FACT_WORDINGS
+    text = fill_template(wordings, rng, thing=name, claim=choose(fact.predicate.phrases, rng))
+    about = (fact.thing.index, *sorted(fact.predicate.landmarks))
+    return question(context, text, yes_or_no(bool(answer_is_yes)), about, scope="house")
+
+
+def _facts(context: TaskContext, things: Sequence[Thing], family: Sequence[PostModifier]) -> Iterator[Fact]:
+    """Yields the statements that are certainly true or certainly false, about things whose names do not contain the
+    answer."""
+    for thing in things:
+        for predicate in family:
+            in_doubt = thing.index in predicate.possible and thing.index not in predicate.certain
+            own = thing.index in predicate.landmarks
+            if predicate.form != "is" or in_doubt or own or (predicate.loose_only and thing.furniture):
+                continue
+            if any(context.facts.things[index].room != thing.room for index in predicate.landmarks):
+                continue
+            fact = Fact(thing, predicate, thing.index in predicate.certain)
+            if _names(context, fact):
+                yield fact
+
+
+def _names(context: TaskContext, fact: Fact) -> list[str]:
+    """Returns the names of the thing that contain neither a word of the predicate's family nor, if the question is
+    about a color, its color."""
+    said = fact.predicate.phrases[0].split()
+    shunned = {word for family in WORD_FAMILIES if {*family} & {*said} for word in family}
+    shunned |= {word for i in fact.predicate.landmarks for word in context.facts.things[i].category.split()}
+    shunned |= {fact.thing.color, *COLORS} if said[0] in COLORS else set()
+    names = context.naming.phrases(context.facts, fact.thing)
+    return [name for name in names if shunned.isdisjoint(name.split())]
+
+
+def _predicate_families(context: TaskContext) -> list[Callable[[], Iterable[PostModifier]]]:
+    """Returns the generators of predicates, one for each kind of meaning."""
+    facts, viewer = context.facts, context.facts.bodies[context.solver]
+    marks = landmarks(facts)
+    return [
+        lambda: context.post_modifiers,
+        lambda: post_modifiers.places(facts),
+        lambda: post_modifiers.closeness(facts, marks),
+        lambda: post_modifiers.sides(facts, viewer, marks),
+        lambda: post_modifiers.heights(facts, marks),
+        lambda: (post_modifiers.colored(facts, color) for color in sorted({thing.color for thing in facts.things})),
+    ]
+
 
 COUNT_WORDINGS = ("how many {things} are there?", "count the {things}", "how many {things} do you see?")
 COUNT_IN_ROOM_WORDINGS = (
@@ -60,18 +166,18 @@ SEVERAL_PROBABILITY = 0.3  # of asking in the plural, if there is not exactly on
 @task_kind("count", Question, COUNT_WORDINGS, COUNT_IN_ROOM_WORDINGS, usual=True)
 def count_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a number, then a category with that many objects in the solver's room, so that no number dominates."""
-    here = Counter(thing.category for thing in objects_here(context))
+    here = Counter(thing.category for thing in context.objects_here())
     by_number: dict[int, list[str]] = {}
-    for category in sorted({*context.categories, *here}):
+    for category in sorted({*context.config.object_categories, *here}):
         by_number.setdefault(here[category], []).append(category)
     numbers = [number for number in sorted(by_number) if number < len(NUMBERS) - 1]
-    number = sample_one(numbers, rng, "count", "there is too much of everything")
-    category = sample_one(by_number[number], rng, "count", "there is nothing to count")
+    number = context.sample_one(numbers, rng, "there is too much of everything")
+    category = context.sample_one(by_number[number], rng)
     neighbors = tuple(NUMBERS[n] for n in (number - 1, number + 1) if n >= 0)
-    about = tuple(thing.index for thing in objects_here(context) if thing.category == category)
+    about = tuple(thing.index for thing in context.objects_here() if thing.category == category)
     wordings = _in_room(context, COUNT_WORDINGS, COUNT_IN_ROOM_WORDINGS)
     text = fill_template(wordings, rng, things=plural(category))
-    return question(context, "count", text, Answers(NUMBERS[number], neighbors), about)
+    return question(context, text, Answers(NUMBERS[number], neighbors), about)
 
 
 @task_kind("how_many", Question, HOW_MANY_WORDINGS)
@@ -86,23 +192,23 @@ def how_many_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     numbers = [number for number in sorted(by_number) for _ in range(number)]
     if 0 in by_number and (not numbers or rng.random() < ZERO_PROBABILITY):
         numbers = [0]
-    number = sample_one(numbers, rng, "how_many", "nothing here can be counted without argument")
-    chosen = sample_one(by_number[number], rng, "how_many", "")
-    text = fill_template(HOW_MANY_WORDINGS, rng, group=chosen.plural(rng))
+    number = context.sample_one(numbers, rng, "nothing here can be counted without argument")
+    chosen = context.sample_one(by_number[number], rng)
+    text = fill_template(HOW_MANY_WORDINGS, rng, group=chosen.phrase(rng, many=True))
     answers = number_answers(number, chosen.noun.plurals[0], chosen.noun.singulars[0])
     about, room = chosen.to_look_at()
-    return question(context, "how_many", text, answers, about, scope="house", room=room)
+    return question(context, text, answers, about, scope="house", room=room)
 
 
 @task_kind("exist", Question, EXIST_WORDINGS, EXIST_IN_ROOM_WORDINGS, usual=True)
 def exist_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws yes or no with the same probability; an absent object is of a category, and if possible of a color, that
     the solver's room has."""
-    here = objects_here(context)
+    here = context.objects_here()
     exists = rng.random() < 0.5
     about: tuple[int, ...] = ()
     if exists:
-        target = sample_one(here, rng, "exist", "there is no loose thing here")
+        target = context.sample_one(here, rng, "there is no loose thing here")
         name, about = target.name, (target.index,)
     else:
         names = {thing.name for thing in context.facts.things}
@@ -110,9 +216,9 @@ def exist_kind(context: TaskContext, rng: np.random.Generator) -> Question:
         of_colors_here = [f"{c} {category}" for c in sorted({t.color for t in here}) for category in categories]
         of_any_color = [f"{c} {category}" for c in COLORS for category in categories]
         absent = [n for n in of_colors_here if n not in names] or [n for n in of_any_color if n not in names]
-        name = sample_one(absent, rng, "exist", "there is no loose thing here")
+        name = context.sample_one(absent, rng, "there is no loose thing here")
     text = fill_template(_in_room(context, EXIST_WORDINGS, EXIST_IN_ROOM_WORDINGS), rng, thing=name)
-    return question(context, "exist", text, yes_or_no(exists, accept_variants=False), about)
+    return question(context, text, yes_or_no(exists, accept_variants=False), about)
 
 
 @task_kind("present", Question, PRESENT_WORDINGS, PRESENT_OF_SEVERAL_WORDINGS)
@@ -124,12 +230,12 @@ def present_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     def fits(found: DescribedSet) -> bool:
         return bool(found.members) if truth else not found.members and is_plausible(facts, found)
 
-    chosen = sample_described_set(context, rng, "present", fits, "all or nothing of what can be asked is here")
+    chosen = sample_described_set(context, rng, fits, "all or nothing of what can be asked is here")
     several = len(chosen.members) != 1 and rng.random() < SEVERAL_PROBABILITY
     wordings = PRESENT_OF_SEVERAL_WORDINGS if several else PRESENT_WORDINGS
-    text = fill_template(wordings, rng, one=chosen.singular(rng), group=chosen.plural(rng))
+    text = fill_template(wordings, rng, one=chosen.phrase(rng, many=False), group=chosen.phrase(rng, many=True))
     about, room = (chosen.members[:1], None) if truth else chosen.to_look_at()
-    return question(context, "present", text, yes_or_no(truth), about, scope="house", room=room)
+    return question(context, text, yes_or_no(truth), about, scope="house", room=room)
 
 
 def _in_room(context: TaskContext, anywhere: tuple[str, ...], in_room: tuple[str, ...]) -> tuple[str, ...]:
@@ -185,11 +291,11 @@ def number_fact_kind(context: TaskContext, rng: np.random.Generator) -> Question
                 by_count.setdefault(len(claim.about.members), []).append(claim)
     # High numbers are rare: the weight of each is the number itself.
     counts = [count for count in sorted(by_count) for _ in range(max(count, 1))]
-    count = sample_one(counts, rng, "number_fact", "there are no numbers to ask about")
-    claim = sample_one(by_count[count], rng, "number_fact", "")
+    count = context.sample_one(counts, rng, "there are no numbers to ask about")
+    claim = context.sample_one(by_count[count], rng)
     text = fill_template(claim.wordings, rng, claim=claim.phrase, claim_are=claim.clause)
     about, room = claim.about.to_look_at()
-    return question(context, "number_fact", text, yes_or_no(truth), about, scope="house", room=room)
+    return question(context, text, yes_or_no(truth), about, scope="house", room=room)
 
 
 def _claims_about_counts(
@@ -202,9 +308,9 @@ def _claims_about_counts(
             continue
         if count > 0 or (rng.random() < EMPTY_SET_PROBABILITY and is_plausible(context.facts, described)):
             only = choose(("only one", "exactly one", "just one"), rng)
-            one = f"{only} {described.singular(rng)}"
+            one = f"{only} {described.phrase(rng, many=False)}"
             yield NumberClaim(NUMBER_FACT_OF_ONE_WORDINGS, one, "", count == 1, described)
-            plural = described.plural(rng)
+            plural = described.phrase(rng, many=True)
             for number, is_true in _numbers_claimed(count, rng):
                 yield NumberClaim(NUMBER_FACT_WORDINGS, f"{number} {plural}", "", is_true, described)
 
@@ -227,7 +333,7 @@ def _claims_about_shares(
     for described in sets:
         if len(described.members) < MIN_FOR_SOME:
             continue
-        plural = described.plural(rng)
+        plural = described.phrase(rng, many=True)
         members = frozenset(described.members)
         for predicate in predicates:
             in_doubt = members & (predicate.possible - predicate.certain)
