@@ -7,11 +7,11 @@
 
 Unrolls are random, half rollouts and half demonstrations, with pictures of 72x96 like the Playhouse's. All settings
 of a size take turns, so that noise of the machine affects them equally; the best time is the cost of the code (on a
-CPU, in CPU seconds). Launches are kernels and graphs that the host launches in an update, by torch's profiler; on a CPU, ATen
-operations that are no views, as a GPU would launch about as many kernels without a graph. FlopCounterMode counts the arithmetic once, without recomputation; the device's peak is its best
-product of two large matrices in the same precision, measured here. On a GPU the learner is first compared with one on
-the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy are needed: make typing, then
-PYTHONPATH=.typing python3 benchmarks/learner.py.
+CPU, in CPU seconds). FlopCounterMode counts the arithmetic once, without recomputation; the device's peak is its best
+product of two large matrices in the same precision, measured here. Launches are the kernels, copies and graphs that the
+host launches in an update, by torch's profiler; on a CPU, the ATen operations that are no views. On a GPU the learner
+is first compared with one on the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy
+are needed: make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Row:
     share: float  # of the device's measured peak in this precision
     memory: float | None  # peak GB on a GPU; None on a CPU
     apart: float  # relative difference of the first gradient norm from that of the first setting
-    launches: float = 0  # by the host, an update
+    launches: int = 0  # by the host, an update
 
 
 def agent_of(size: str) -> Agent:
@@ -373,7 +373,8 @@ def main() -> None:
             memory = "-" if row.memory is None else f"{row.memory:.1f}"
             print(
                 f"{row.size + ' ' + row.way:34}{row.recompute:9}{row.best * 1e3:10.1f}{row.median * 1e3:10.1f}"
-                f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}{row.launches:9}",
+                f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}"
+                f"{row.launches:9}",
                 flush=True,
             )
     result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}

@@ -26,7 +26,7 @@ from interplay.learner.rollout_terms import rollout_terms
 
 
 class UpdateInputs(NamedTuple):
-    """All that an update reads on the learner's device, besides the weights and the state of the optimizer."""
+    """All that an update reads on the learner's device, except the weights and the state of the optimizer."""
 
     demonstrated: UnrollTensors | None  # without the arrays on the host
     rollout: UnrollTensors | None  # likewise

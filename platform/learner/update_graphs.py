@@ -60,7 +60,7 @@ class CudaRecorder(Recorder):
 
     def record(self, update: Update, buffers: UpdateInputs) -> Callable[[], UpdateResults]:
         graph = torch.cuda.CUDAGraph()
-        # "thread_local": other threads may copy batches and fetch weights meanwhile, on streams of their own.
+        # "thread_local": other threads may copy batches and fetch weights, on streams of their own.
         with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
             results = update(buffers)
 
@@ -150,7 +150,7 @@ def check_cuda_graph(device: torch.device, ranks: int) -> None:
     """Check that updates can be recorded as CUDA graphs.
 
     Raises:
-        ValueError: they cannot on this device, or with so many ranks.
+        ValueError: they cannot on this device, or with this number of ranks.
     """
     if device.type != "cuda":
         raise ValueError(
