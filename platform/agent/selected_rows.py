@@ -33,9 +33,9 @@ class SelectedRows(NamedTuple):
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean of values [N] over the rows that are not padding, a scalar; 0 without such rows."""
-        return torch.where(self.real, values, 0.0).sum() / self.count().clamp(min=1)
+        return torch.where(self.real, values, 0.0).sum() / self.number().clamp(min=1)
 
-    def count(self) -> Tensor:
+    def number(self) -> Tensor:
         """The number of rows that are not padding, an int64 scalar."""
         return self.real.sum()
 

@@ -185,7 +185,8 @@ class Learner:
         if self._recorder is not None:
             rate = torch.full((), rate, device=self.device)
         return UpdateInputs(
-            *(None if rows is None else rows._replace(host={}) for rows in (shown, batch.rollout)),
+            demonstrated=None if shown is None else shown._replace(host={}),
+            rollout=None if batch.rollout is None else batch.rollout._replace(host={}),
             permutation=None if permutation is None else send(permutation, self.device),
             selected=self._select_rows(batch, lanes, paired),
             dataset_state=self._dataset_state,

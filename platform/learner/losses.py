@@ -207,7 +207,7 @@ def _discrimination(same: Tensor, different: Tensor, pairs: CSSPairs) -> CSS:
     with torch.no_grad():
         right = (same > 0).to(same.dtype), (different <= 0).to(same.dtype)
         accuracies = 0.5 * pairs.matching.mean(right[0]), 0.5 * pairs.mismatching.mean(right[1])
-    counts = torch.stack([rows.count() for rows in pairs])
+    counts = torch.stack([rows.number() for rows in pairs])
     return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], counts, losses, accuracies)
 
 
