@@ -181,9 +181,7 @@ class Learner:
             # Every rank draws the same permutation of all lanes, so that the number of ranks changes nothing.
             permutation = shuffled_lanes(own * self.group.size, self._generator)[self.group.rank * own :][:own]
         paired = None if self.agent.css is None else permutation
-        rate: float | Tensor = self.config.rate_at(self.updates)
-        if self._recorder is not None:
-            rate = torch.full((), rate, device=self.device)
+        rate = self.config.rate_at(self.updates)
         return UpdateInputs(
             demonstrated=None if shown is None else shown._replace(host={}),
             rollout=None if batch.rollout is None else batch.rollout._replace(host={}),
@@ -191,7 +189,7 @@ class Learner:
             selected=self._select_rows(batch, lanes, paired),
             dataset_state=self._dataset_state,
             mark_state=self._mark_state,
-            learning_rate=rate,
+            learning_rate=rate if self._recorder is None else torch.full((), rate, device=self.device),
             broken=self._broken,
         )
 

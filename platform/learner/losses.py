@@ -182,7 +182,8 @@ def css(
         other = others.read(mismatching.take(others.text))
     pairs_language = torch.cat([matching.take(read), other])
     logits = discriminator(pairs_vision, pairs_language)
-    return _discrimination(*logits.split([len(matching.step), len(mismatching.step)]), pairs)
+    count = len(matching.step)
+    return _discrimination(logits[:count], logits[count:], pairs)
 
 
 def css_pairs(
