@@ -31,6 +31,9 @@ pieces() { sed -n 's/^  \([a-z0-9-]*\)) \(learner\|parts\|render\) .*/\1/p' benc
 case "${1:-}" in
   nano) learner nano --sizes nano --ways "fp32,bf16" ;;
   nano-compiled) learner nano-compiled --sizes nano --ways "bf16,bf16 compiled" --updates 20 ;;
+  nano-graph) learner nano-graph --sizes nano --ways "fp32,fp32 check_lag,fp32 cuda_graph,bf16 check_lag,bf16 cuda_graph" --updates 20 ;;
+  nano-graph-compiled) learner nano-graph-compiled --sizes nano --ways "bf16 check_lag,bf16 compiled cuda_graph" --updates 20 ;;
+  nano-graph-loop) parts nano-graph-loop loop --size nano --way "bf16 cuda_graph" --updates 20 ;;
   18m) learner 18m --sizes 18m --ways "bf16 compiled channels_last" --accumulate 3 --recompute 0 ;;
   71m-eager) learner 71m-eager --sizes 71m --ways bf16 --accumulate 6 --recompute 0 --updates 5 ;;
   71m) learner 71m --sizes 71m --ways "bf16 compiled channels_last" --accumulate 6 --recompute 0 ;;

@@ -33,7 +33,7 @@ from interplay.reward.reward_functions import LaneState, WithReferenceGate
 
 LAGS = (0, 2)  # of `learner.check_lag`
 PROFILED = 3  # updates
-LAUNCHES, WAITS = ("LaunchKernel",), ("Synchronize",)  # in the names of CUDA's calls
+LAUNCHES, WAITS = ("LaunchKernel", "GraphLaunch"), ("Synchronize",)  # in the names of CUDA's calls
 LANES_SCORED, LANES_DECIDED = (6, 16, 96), (16, 64, 256, 1024)
 
 
@@ -89,12 +89,12 @@ def profiled(learner: Learner, given: list[Mapping[str, Any]]) -> dict[str, floa
 def loop(asked: argparse.Namespace) -> None:
     """Prints one line for each `check_lag`."""
     for lag in LAGS:
-        way = updates.WAYS[asked.way]
+        way = {**updates.WAYS[asked.way], "check_lag": lag}
         learner = updates.learner_of(
-            asked.size, asked.lanes, device=str(asked.device), check_lag=lag, accumulate=asked.accumulate, **way
+            asked.size, asked.lanes, device=str(asked.device), accumulate=asked.accumulate, **way
         )
         given = [updates.unrolls(learner.agent, asked.steps, asked.lanes, seed) for seed in range(2)]
-        looped(learner, given, 2)  # compiles
+        looped(learner, given, updates.SETTLING)  # compiles and records
         wall, cpu = looped(learner, given, asked.updates)
         frames = 1e3 * updates.frames(asked.steps, asked.lanes) / wall
         show(f"{asked.size} {asked.way} check_lag={lag}", {"ms": wall, "cpu_ms": cpu, "frames_per_s": frames})

@@ -8,9 +8,10 @@
 Unrolls are random, half rollouts and half demonstrations, with pictures of 72x96 like the Playhouse's. All settings
 of a size take turns, so that noise of the machine affects them equally; the best time is the cost of the code (on a
 CPU, in CPU seconds). FlopCounterMode counts the arithmetic once, without recomputation; the device's peak is its best
-product of two large matrices in the same precision, measured here. On a GPU the learner is first compared with one on
-the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy are needed: make typing, then
-PYTHONPATH=.typing python3 benchmarks/learner.py.
+product of two large matrices in the same precision, measured here. Launches are the kernels, copies and graphs that the
+host launches in an update, by torch's profiler; on a CPU, the ATen operations that are no views. On a GPU the learner
+is first compared with one on the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy
+are needed: make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from interplay.agent.network import Agent
@@ -64,8 +66,16 @@ WAYS: dict[str, dict[str, Any]] = {
     "bf16": {"precision": "bf16"},
     "bf16 compiled": {"precision": "bf16", "compile": True},
     "bf16 compiled channels_last": {"precision": "bf16", "compile": True, "channels_last": True},
+    # With the fused step that the device decides, as graphs have it: what a graph is compared with.
+    "fp32 check_lag": {"check_lag": 2},
+    "bf16 check_lag": {"precision": "bf16", "check_lag": 2},
+    "fp32 cuda_graph": {"check_lag": 2, "cuda_graph": True},
+    "bf16 cuda_graph": {"precision": "bf16", "check_lag": 2, "cuda_graph": True},
+    "bf16 compiled cuda_graph": {"precision": "bf16", "compile": True, "check_lag": 2, "cuda_graph": True},
 }
-HEADINGS = "recompute   best ms    median  frames/s      x  of peak     GB    apart"
+GRAPHS = tuple(way for way, switches in WAYS.items() if switches.get("cuda_graph"))
+SETTLING = 4  # updates before the clock starts; a graph is recorded in the third or, if rows do not fit, a later one
+HEADINGS = "recompute   best ms    median  frames/s      x  of peak     GB    apart launches"
 CHUNKS = (0, 4, 8, 16, 32)  # tried in turn if memory is insufficient
 
 
@@ -99,6 +109,7 @@ class Row:
     share: float  # of the device's measured peak in this precision
     memory: float | None  # peak GB on a GPU; None on a CPU
     apart: float  # relative difference of the first gradient norm from that of the first setting
+    launches: int = 0  # by the host, an update
 
 
 def agent_of(size: str) -> Agent:
@@ -216,21 +227,49 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
     begun = {way: begin(plan, size, way) for way in plan.ways}
     given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed) for seed in range(2)]
     taken: dict[str, list[float]] = {way: [] for way in plan.ways}
+    for way in (way for way in plan.ways if way in GRAPHS):
+        for turn in range(SETTLING):
+            begun[way][0].update(**given[turn % 2])
     for turn in range(plan.updates):
         for way, (learner, _) in begun.items():
             start = clock(device)
             learner.update(**given[turn % 2])
             taken[way].append(clock(device) - start)
+    counted = {way: launches(learner, given[0]) for way, (learner, _) in begun.items()}
     reference = begun[plan.ways[0]][1].apart
     for way, (learner, row) in begun.items():
         row.best, row.median = min(taken[way]), float(np.median(taken[way]))
         row.frames, row.gflop = frames(plan.steps, plan.lanes) / row.best, gflop
         row.rows = network_rows(plan.steps, plan.lanes) / row.best
         row.share = row.rows * gflop * 1e9 / peaks[learner.config.precision]
-        row.apart = abs(row.apart / reference - 1)
+        row.apart, row.launches = abs(row.apart / reference - 1), counted[way]
         yield row
         if profiled:
             say(largest(learner, given[0]))
+
+
+class Operations(TorchDispatchMode):
+    """Counts ATen operations that are no views."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += not func.is_view
+        return func(*args, **(kwargs or {}))
+
+
+def launches(learner: Learner, given: Mapping[str, Any]) -> int:
+    """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are no views."""
+    if learner.device.type == "cpu":
+        with Operations() as operations:
+            learner.update(**given)
+        return operations.count
+    kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=kinds) as profile:
+        learner.update(**given)
+        torch.cuda.synchronize(learner.device)
+    calls = ("LaunchKernel", "GraphLaunch", "MemcpyAsync", "MemsetAsync")
+    return sum(event.count for event in profile.key_averages() if any(call in event.key for call in calls))
 
 
 def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str:
@@ -296,8 +335,9 @@ def planned() -> tuple[Plan, argparse.Namespace]:
     device = find_device(asked.device)
     small = asked.quick or device.type == "cpu"
     sizes = asked.sizes or ("nano,5m" if small else "nano,18m,71m")
-    # Compiling C++ takes minutes and gains least on a CPU, so there it must be named.
-    ways = asked.ways or ",".join(way for way in WAYS if not (small and device.type == "cpu" and "compiled" in way))
+    # Compiling C++ takes minutes and gains least on a CPU, so there it must be named; graphs are for GPUs.
+    left_out = {way for way in WAYS if device.type == "cpu" and ("compiled" in way or way in GRAPHS)}
+    ways = asked.ways or ",".join(way for way in WAYS if way not in left_out)
     plan = Plan(
         device=str(device),
         sizes=tuple(sizes.split(",")),
@@ -333,7 +373,8 @@ def main() -> None:
             memory = "-" if row.memory is None else f"{row.memory:.1f}"
             print(
                 f"{row.size + ' ' + row.way:34}{row.recompute:9}{row.best * 1e3:10.1f}{row.median * 1e3:10.1f}"
-                f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}",
+                f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}"
+                f"{row.launches:9}",
                 flush=True,
             )
     result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}

@@ -8,13 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from interplay.agent.heads import choose
-from interplay.agent.inference_device import send
 from interplay.agent.noise import Noise
+from interplay.agent.selected_rows import SelectedRows, select_rows
 from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE_LOGIT, Block
 from interplay.episodes.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
 INITIAL_GATE_LOGIT = -3.0  # design choice: at this logit an untrained agent speaks in one step of twenty
+
+
+def selected_tokens(rows: SelectedRows, tokens: Tensor) -> Tensor:
+    """The tokens of some rows of [T, B, L], int [N, L]; those of padding are `PAD`, so that no loss counts them."""
+    return torch.where(rows.real[:, None], rows.take(tokens), PAD)
 
 
 class LanguageHead(nn.Module):
@@ -59,15 +64,16 @@ class LanguageHead(nn.Module):
         counted = (tokens != PAD) & (tokens != UNKNOWN)
         return torch.where(counted, log_probs.gather(-1, tokens[..., None])[..., 0], 0.0)
 
-    def utterance_log_probs(self, core: Tensor, spoke: Tensor, tokens: Tensor) -> Tensor:
+    def utterance_log_probs(self, core: Tensor, spoke: Tensor | SelectedRows, tokens: Tensor) -> Tensor:
         """Log-probability of whole utterances, without the gate's; 0 at silent steps.
 
-        core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps with an
-        utterance only. `spoke` may stay on the host while the others are on a GPU, to select steps without waiting.
+        core [T, B, inputs], tokens [T, B, L] -> [T, B]. `spoke` are the steps with an utterance, as bool [T, B] or
+        selected before, which does not wait for a GPU. The decoder runs on these steps only.
         """
-        where = tuple(send(index, core.device) for index in spoke.nonzero(as_tuple=True))
-        log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
-        return core.new_zeros(spoke.shape).index_put(where, log_probs)
+        rows = select_rows(spoke) if isinstance(spoke, Tensor) else spoke
+        log_probs = self.token_log_probs(rows.take(core), selected_tokens(rows, tokens)).sum(-1)
+        # Padding adds 0 to the first step of the first lane.
+        return core.new_zeros(core.shape[:2]).index_put((rows.step, rows.lane), log_probs, accumulate=True)
 
     def write(self, core: Tensor, noise: Noise, greedy: bool) -> tuple[Tensor, Tensor]:
         """Generate one utterance for each row of `core` [N, inputs].

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from interplay.agent.recurrent import RecurrentCore, RecurrentState
 
@@ -82,7 +81,9 @@ class MarkHead(nn.Module):
         self, core: Tensor, previous: Tensor, first: Tensor, state: MarkState
     ) -> tuple[Tensor, RecurrentState[Tensor]]:
         previous = torch.where(first, NO_MARK, previous)
-        inputs = torch.cat([core, functional.one_hot(previous, CLASSES).to(core.dtype)], dim=-1)
+        # As functional.one_hot, which reads the classes on the host to check them.
+        one_hot = previous[..., None] == torch.arange(CLASSES, device=previous.device)
+        inputs = torch.cat([core, one_hot.to(core.dtype)], dim=-1)
         found: tuple[Tensor, RecurrentState[Tensor]] = self.memory(
             inputs, first, RecurrentState(state.hidden, state.cell)
         )

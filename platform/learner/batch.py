@@ -15,10 +15,8 @@ from interplay.learner.check_shapes import check_shapes
 
 Tensors = Mapping[str, Tensor]
 
-# Arrays read only on the host: marks, row numbers, and values computed by the world.
-HOST_ONLY_ARRAYS = frozenset(
-    {"positive", "negative", "row", "env_reward", "progress", "achieved", "success", "untouched", "words_cloned"}
-)
+# Arrays read only on the host: to select rows, row numbers, and values computed by the world.
+HOST_ONLY_ARRAYS = frozenset({"row", "env_reward", "progress", "achieved", "success", "untouched", "words_cloned"})
 
 ARRAY_SPECS = {
     "first": "bool [T+1, B]",
@@ -47,7 +45,7 @@ ARRAY_SPECS = {
 class UnrollTensors(NamedTuple):
     """An unroll as tensors: its arrays on the host and on the learner's device (on the CPU both are the same).
 
-    Losses select rows (where the solver spoke, which pairs a rater ordered) on the host: counting them on a GPU would
+    Rows are selected for losses (where the solver spoke, which texts match) on the host: counting them on a GPU would
     wait for everything that is queued there.
     """
 
@@ -58,7 +56,7 @@ class UnrollTensors(NamedTuple):
     @property
     def lanes(self) -> int:
         """Number of lanes b."""
-        return int(self.host["first"].shape[1])
+        return int(self.device["first"].shape[1])
 
 
 class LearnerBatch(NamedTuple):

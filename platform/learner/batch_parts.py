@@ -8,7 +8,7 @@ paired lanes is embedded again from its tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,66 +16,72 @@ from torch import Tensor
 
 from interplay.agent.network import AgentOutput
 from interplay.agent.recurrent import RecurrentState
-from interplay.learner.batch import LearnerBatch, UnrollTensors
+from interplay.learner.batch import UnrollTensors
+from interplay.learner.loss_rows import LossRows
 from interplay.learner.losses import OtherTexts
-from interplay.learner.objective import Term, pairable_rows, texts_of
+from interplay.learner.objective import Term
 
 
 class BatchPart(NamedTuple):
-    """Some lanes of a batch."""
+    """Some lanes of a batch, on the learner's device."""
 
-    batch: LearnerBatch
+    demonstrated: UnrollTensors | None
+    rollout: UnrollTensors | None
     lanes: slice  # of the demonstrated lanes
     permutation: Tensor | None  # int64 [b]: the lane whose language is paired with each demonstrated lane's vision
     others: OtherTexts | None  # of those lanes; None in a batch of one part
+    selected: LossRows
+
+    @property
+    def rollout_lanes(self) -> int:
+        """Number of rollout lanes in the joint forward; they come first."""
+        return 0 if self.rollout is None else self.rollout.lanes
 
 
-def split_batch(
-    batch: LearnerBatch,
-    parts: int,
-    permutation: Tensor | None,
-    gather: Callable[[Tensor], Tensor],
-    read_texts: Callable[[Tensor], Tensor] | None,
-) -> list[BatchPart]:
-    """Splits the lanes of a batch into consecutive parts.
-
-    Args:
-        permutation: of the demonstrated lanes of all ranks; None without demonstrations.
-        gather: concatenates the lanes of all ranks.
-        read_texts: tokens [N, 2 L] -> what the discriminator of CSS gets of them; None without words.
+def lanes_of_parts(
+    demonstrated: UnrollTensors | None, rollout: UnrollTensors | None, parts: int
+) -> list[tuple[slice, slice]]:
+    """The demonstrated lanes and those of the rollout in each of several consecutive parts.
 
     Raises:
         ValueError: the lanes cannot be divided.
     """
-    rows = batch.demonstrated
-    own = 0 if rows is None else rows.lanes
-    if parts == 1:
-        return [BatchPart(batch, slice(0, own), permutation, None)]
-    for kind, count in (("demonstrated", own), ("rollout", batch.rollout_lanes)):
-        if count % parts:
-            raise ValueError(f"learner.accumulate={parts} does not divide the {count} {kind} lanes")
-    others: OtherTexts | None = None
-    if rows is not None and permutation is not None and read_texts is not None:
-        text, mask = gather(texts_of(rows))[:, permutation], gather(pairable_rows(rows))[:, permutation]
-        others = OtherTexts(text, mask, read_texts)
-    shown, played = _slices(own, parts), _slices(batch.rollout_lanes, parts)
-    return [_part(batch, *lanes, permutation, others) for lanes in zip(shown, played, strict=True)]
+    slices = []
+    for kind, rows in (("demonstrated", demonstrated), ("rollout", rollout)):
+        lanes = 0 if rows is None else rows.lanes
+        if lanes % parts:
+            raise ValueError(f"learner.accumulate={parts} does not divide the {lanes} {kind} lanes")
+        size = lanes // parts
+        slices.append([slice(part * size, (part + 1) * size) for part in range(parts)])
+    return list(zip(*slices, strict=True))
 
 
-def _slices(lanes: int, parts: int) -> list[slice]:
-    size = lanes // parts
-    return [slice(part * size, (part + 1) * size) for part in range(parts)]
+def split_batch(
+    demonstrated: UnrollTensors | None,
+    rollout: UnrollTensors | None,
+    permutation: Tensor | None,
+    selected: Sequence[LossRows],
+    read_texts: Callable[[Tensor], Tensor],
+) -> list[BatchPart]:
+    """Splits the lanes of a batch into consecutive parts, as views.
 
-
-def _part(
-    batch: LearnerBatch, shown: slice, played: slice, permutation: Tensor | None, others: OtherTexts | None
-) -> BatchPart:
-    demonstrated = None if batch.demonstrated is None else select_lanes(batch.demonstrated, shown)
-    rollout = None if batch.rollout is None else select_lanes(batch.rollout, played)
-    if others is not None:
-        others = OtherTexts(others.text[:, shown], others.mask[:, shown], others.read)
-    paired = None if permutation is None else permutation[shown]
-    return BatchPart(LearnerBatch(demonstrated, rollout), shown, paired, others)
+    Args:
+        permutation: int64 [b], of the demonstrated lanes.
+        selected: of each part.
+        read_texts: tokens [N, 2 L] -> what the discriminator of CSS gets of them.
+    """
+    lanes = lanes_of_parts(demonstrated, rollout, len(selected))
+    return [
+        BatchPart(
+            demonstrated=None if demonstrated is None else select_lanes(demonstrated, here),
+            rollout=None if rollout is None else select_lanes(rollout, there),
+            lanes=here,
+            permutation=None if permutation is None else permutation[here],
+            others=None if rows.other_texts is None else OtherTexts(rows.other_texts, read_texts),
+            selected=rows,
+        )
+        for (here, there), rows in zip(lanes, selected, strict=True)
+    ]
 
 
 def select_lanes(rows: UnrollTensors, lanes: slice) -> UnrollTensors:

@@ -21,6 +21,9 @@ class LearnerConfig(ForwardConfig):
     # Updates whose results the host need not know before it begins another, so that a GPU never waits for it. A loss
     # that is not finite stops all further steps on the device, and the run at most this number of updates later.
     check_lag: int = 0
+    # Record an update as a CUDA graph, which a GPU then repeats with one launch for all of its kernels; not with
+    # several ranks. See `interplay.learner.update_graphs`.
+    cuda_graph: bool = False
     learning_rate: float = 1e-4
     adam_betas: tuple[float, float] = (0.0, 0.999)
     gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
@@ -35,6 +38,10 @@ class LearnerConfig(ForwardConfig):
             raise ValueError(f"accumulate is at least 1 part, got {self.accumulate}")
         if self.check_lag < 0:
             raise ValueError(f"check_lag is at least 0 updates, got {self.check_lag}")
+        if self.cuda_graph and self.device == "cpu":
+            raise ValueError(
+                "cuda_graph=true records kernels of a GPU, and device is cpu; set cuda_graph=false, or device=cuda"
+            )
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):

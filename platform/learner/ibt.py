@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from interplay.agent.inference_device import send
+from interplay.learner.averages import masked_mean
 from interplay.learner.check_shapes import check_shapes
 
 
@@ -32,33 +32,27 @@ def ibt_loss(*, utility: Tensor, marks_positive: Tensor, marks_negative: Tensor,
     of both signs in between, are ignored. A mark at row k was made after seeing everything up to row k, so it belongs
     to the interval that ends at row k.
 
-    Design choices: all pairs inside the window count, as one masked T x T matrix; the mean is over the pairs of the
-    batch. One column is one (episode, rater), so raters who disagree occupy different columns and never cancel out.
+    Design choices: all pairs inside the window count, as one masked T x T matrix, whose shape does not depend on the
+    marks; the mean is over the pairs of the batch. One column is one (episode, rater), so raters who disagree occupy
+    different columns and never cancel out.
 
     Args:
         utility: float [T, B].
         marks_positive, marks_negative: int [T, B], the number of marks of each sign at each row.
         first: bool [T, B], an episode starts here.
         valid: bool [T, B]; a pair counts if both its rows are valid.
-
-    All but `utility` may stay on the host while the network is on a GPU, to select pairs without waiting for it.
     """
     check_shapes(utility=(utility, "float [T, B]"), first=(first, "bool [T, B]"))
     sign = pair_signs(marks_positive=marks_positive, marks_negative=marks_negative, first=first, valid=valid)
-    where = sign.nonzero(as_tuple=True)
-    direction = send(sign[where].to(utility.dtype), utility.device)  # [pairs]
-    earlier, later, lane = (send(index, utility.device) for index in where)
-    margin = direction * (utility[later, lane] - utility[earlier, lane])
-
-    count = max(1, len(margin))
+    ordered = sign != 0  # [T, T, B], at [i, j]
+    margin = torch.where(ordered, sign * (utility - utility[:, None]), 0.0)
     with torch.no_grad():
-        ordered = (margin > 0).to(utility.dtype) + 0.5 * (margin == 0).to(utility.dtype)
-        accuracy = ordered.sum() / count
+        right = (margin > 0).to(utility.dtype) + 0.5 * (margin == 0).to(utility.dtype)
     return IBT(
-        loss=functional.softplus(-margin).sum() / count,
-        pairs=torch.full((), len(margin), dtype=torch.int64, device=utility.device),
-        accuracy=accuracy,
-        margin=margin.detach().sum() / count,
+        loss=masked_mean(functional.softplus(-margin), ordered),
+        pairs=ordered.sum(),
+        accuracy=masked_mean(right, ordered),
+        margin=masked_mean(margin.detach(), ordered),
     )
 
 

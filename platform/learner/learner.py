@@ -7,13 +7,15 @@ It is independent of processes and files.
 On a GPU `load` copies on a stream of its own, and with `LearnerConfig.check_lag` nothing of an update waits for the
 device: the host prepares the next one while the GPU computes.
 
-With `LearnerConfig.accumulate` forward, terms and backward run part by part (`interplay.learner.batch_parts`).
+With `LearnerConfig.accumulate` forward, terms and backward run part by part (`interplay.learner.batch_parts`). With
+`LearnerConfig.cuda_graph` a GPU repeats a recording of all that (`interplay.learner.update_graphs`).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -23,20 +25,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.inference_device import send
-from interplay.agent.mark_head import MarkState, mark_classes
-from interplay.agent.network import Agent, AgentOutput
+from interplay.agent.mark_head import MarkState
+from interplay.agent.network import Agent
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
-from interplay.learner.averages import Mean
-from interplay.learner.batch import LearnerBatch, Tensors, load_batch, tensors_of
-from interplay.learner.batch_parts import BatchPart, counts_of, empty_like, split_batch
+from interplay.learner.batch import LearnerBatch, load_batch, tensors_of
+from interplay.learner.batch_parts import lanes_of_parts
 from interplay.learner.config import LearnerConfig
 from interplay.learner.forward import Forward
+from interplay.learner.gradient import GradientFunction, UpdateInputs, UpdateResults
+from interplay.learner.loss_rows import LossRows, RowLengths, select_loss_rows
 from interplay.learner.losses import shuffled_lanes
-from interplay.learner.objective import LossWeights, Term, demonstration_terms
 from interplay.learner.pending_metrics import PendingMetrics, fetch_later
 from interplay.learner.process_group import ProcessGroup, SingleProcess
-from interplay.learner.rollout_terms import effective_shares, rollout_terms
+from interplay.learner.rollout_terms import effective_shares
+from interplay.learner.update_graphs import CudaRecorder, Recorder, UpdateGraphs, check_cuda_graph
 from interplay.learner.weights_snapshot import WeightsSnapshot
 
 
@@ -55,25 +58,44 @@ class Learner:
         dataset_lanes: int,
         generator: torch.Generator,
         group: ProcessGroup | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
+        """`recorder`: records updates in order to repeat them; with `config.cuda_graph` a `CudaRecorder` is made.
+
+        Raises:
+            ValueError: `config.cuda_graph` cannot be on this device or with several ranks.
+        """
         self.forward = Forward(agent, config)
         self.agent = agent
         self.config = config
         self.updates = 0
         self.group = SingleProcess() if group is None else group
+        self._gradient = GradientFunction(self.forward, config.objective, self.group)
         self._ranks_checked = False
         self._generator = generator
         self._dataset_state = agent.initial_state(dataset_lanes)
         self._mark_state = None if agent.marks is None else agent.marks.initial_state(dataset_lanes)
-        # A fused kernel on GPUs, and where the device itself decides whether to step; None is torch's default.
-        self._fused = True if self.device.type == "cuda" or config.check_lag else None
+        if config.cuda_graph:
+            check_cuda_graph(self.device, self.group.size)
+            recorder = CudaRecorder(self.device)
+        self._recorder = recorder
+        self._graphs = None if recorder is None else UpdateGraphs(self._learn, recorder)
+        self._lengths = None if recorder is None else RowLengths()
+        # The device itself decides whether to make a step, instead of the host, which would have to wait for the loss.
+        self._device_steps = bool(config.check_lag) or recorder is not None
+        # A fused kernel on GPUs, and where the device itself decides; None is torch's default.
+        self._fused = True if self.device.type == "cuda" or self._device_steps else None
         self._pending: deque[PendingMetrics] = deque()
         self._broken = torch.zeros((), device=self.device)  # 1 once an update was not finite: no further step is made
         self._copies: torch.cuda.Stream | None = None
         if self.device.type == "cuda":
             self._copies = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]  # torch does not annotate it
         self._optimizer = torch.optim.Adam(
-            agent.parameters(), lr=config.learning_rate, betas=config.adam_betas, fused=self._fused
+            agent.parameters(),
+            lr=config.learning_rate,
+            betas=config.adam_betas,
+            fused=self._fused,
+            capturable=recorder is not None,
         )
 
     @property
@@ -141,30 +163,75 @@ class Learner:
     def begin(self, batch: LearnerBatch) -> Mapping[str, float]:
         """As `begin_update`, from the result of `load`."""
         self._check_ranks()
-        self._take_over(batch)
-        self._optimizer.zero_grad(set_to_none=True)
-        names, scalars = self._backward(batch)
-        self.group.sum_gradients(self.agent.parameters())
-        scalars = {**scalars, "gradient_norm": self._clip()}
-        for parameters in self._optimizer.param_groups:
-            parameters["lr"] = self.config.rate_at(self.updates)
-        metrics = self._step(scalars, names)
+        with nullcontext() if self._recorder is None else self._recorder.stream():
+            self._take_over(batch)
+            inputs = self._inputs(batch)
+            metrics = self._finish(self._learn(inputs) if self._graphs is None else self._graphs(inputs))
         self.updates += 1
         if batch.copied is not None:
             batch.copied.synchronize()  # the caller may overwrite the arrays
         return metrics
 
-    def _step(self, scalars: Mapping[str, Tensor], names: list[str]) -> PendingMetrics:
-        """The step of the optimizer. With `check_lag` the device omits it if this update, or one before, is not
-        finite."""
-        metrics = fetch_later(scalars, partial(_finished, names=names, update=self.updates))
+    def _inputs(self, batch: LearnerBatch) -> UpdateInputs:
+        """What an update reads on the device; draws the lanes that CSS pairs, and selects rows on the host."""
+        shown, permutation = batch.demonstrated, None
+        lanes = lanes_of_parts(shown, batch.rollout, self.config.accumulate)
+        if shown is not None:
+            own = shown.lanes
+            # Every rank draws the same permutation of all lanes, so that the number of ranks changes nothing.
+            permutation = shuffled_lanes(own * self.group.size, self._generator)[self.group.rank * own :][:own]
+        paired = None if self.agent.css is None else permutation
+        rate = self.config.rate_at(self.updates)
+        return UpdateInputs(
+            demonstrated=None if shown is None else shown._replace(host={}),
+            rollout=None if batch.rollout is None else batch.rollout._replace(host={}),
+            permutation=None if permutation is None else send(permutation, self.device),
+            selected=self._select_rows(batch, lanes, paired),
+            dataset_state=self._dataset_state,
+            mark_state=self._mark_state,
+            learning_rate=rate if self._recorder is None else torch.full((), rate, device=self.device),
+            broken=self._broken,
+        )
+
+    def _select_rows(
+        self, batch: LearnerBatch, lanes: list[tuple[slice, slice]], permutation: Tensor | None
+    ) -> tuple[LossRows, ...]:
+        """The rows that losses select; forgets the graphs if they do not fit into the lists of before."""
+        before = 0 if self._lengths is None else self._lengths.growths
+        found = select_loss_rows(batch, lanes, permutation, self.group.gather, self.device, self._lengths)
+        if self._graphs is not None and self._lengths is not None and self._lengths.growths > before:
+            self._graphs.forget()
+        return found
+
+    def _learn(self, inputs: UpdateInputs) -> UpdateResults:
+        """The gradient, and unless the host makes it the step of the optimizer, which the device omits if this update,
+        or one before, is not finite. It depends on its inputs, the weights and the state of the optimizer alone."""
+        self._optimizer.zero_grad(set_to_none=True)
+        found = self._gradient(inputs)
+        self.group.sum_gradients(self.agent.parameters())
+        found = found._replace(scalars={**found.scalars, "gradient_norm": self._clip()})
+        for parameters in self._optimizer.param_groups:
+            parameters["lr"] = inputs.learning_rate
+        if not self._device_steps:
+            return found
+        checked = torch.stack([found.scalars[name].double() for name in ("loss", "gradient_norm")])
+        broken = torch.maximum(inputs.broken, 1.0 - torch.isfinite(checked).all().float())
+        self._optimizer.found_inf = broken  # type: ignore[attr-defined]  # as torch.amp's scaler sets it
+        self._optimizer.step()
+        return found._replace(broken=broken)
+
+    def _finish(self, found: UpdateResults) -> PendingMetrics:
+        """Keeps the results of an update, and begins to fetch its metrics. Without `check_lag` it waits for them, and
+        makes the step if they are finite and the device did not."""
+        self._dataset_state, self._mark_state = found.dataset_state, found.mark_state
+        names = [name for name in vars(self.config.objective.weights) if name in found.scalars]
+        metrics = fetch_later(found.scalars, partial(_finished, names=names, update=self.updates))
         if self.config.check_lag:
-            finite = torch.isfinite(torch.stack([scalars["loss"].double(), scalars["gradient_norm"].double()])).all()
-            self._broken = torch.maximum(self._broken, 1.0 - finite.float())
-            self._optimizer.found_inf = self._broken  # type: ignore[attr-defined]  # as torch.amp's scaler sets it
+            self._broken = found.broken
         else:
             metrics.fetch()
-        self._optimizer.step()
+        if not self._device_steps:
+            self._optimizer.step()
         self._pending.append(metrics)
         self._settle(self.config.check_lag)
         return metrics
@@ -187,8 +254,10 @@ class Learner:
 
     def state(self) -> dict[str, Any]:
         """State for a checkpoint except the agent's weights, the same on every rank; every rank must call it."""
+        optimizer = self._optimizer.state_dict()
+        groups = [{**group, "lr": float(group["lr"]), "capturable": False} for group in optimizer["param_groups"]]
         return {
-            "optimizer": self._optimizer.state_dict(),
+            "optimizer": {**optimizer, "param_groups": groups},
             "updates": self.updates,
             "generator": self._generator.get_state(),
             "dataset_state": self._all_lanes(self._dataset_state),
@@ -205,8 +274,11 @@ class Learner:
             ValueError: the number of dataset lanes differs.
         """
         optimizer = state["optimizer"]
-        groups = [{**group, "fused": self._fused} for group in optimizer["param_groups"]]
+        capturable = self._recorder is not None
+        groups = [{**group, "fused": self._fused, "capturable": capturable} for group in optimizer["param_groups"]]
         self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
+        if self._graphs is not None:
+            self._graphs.forget()  # the optimizer's state has other tensors now
         self.updates = state["updates"]
         self._generator.set_state(state["generator"])
         lanes = self._dataset_state.lanes
@@ -227,149 +299,9 @@ class Learner:
             self.group.check_same("agent", self.agent.state_dict().values())
             self._ranks_checked = True
 
-    def _backward(self, batch: LearnerBatch) -> tuple[list[str], dict[str, Tensor]]:
-        """Adds this rank's gradients, part by part; returns the names of the terms, and the metrics over all lanes."""
-        parts = self._split(batch)
-        shares: list[Tensor] = []
-        scalars: list[dict[str, Tensor]] = []
-        after: list[RecurrentState[Tensor]] = []
-        marks_after: list[MarkState] = []
-        for part in parts:
-            output, state = self._forward(part)
-            logits, mark_state = self._mark_logits(output, part)
-            terms = self._terms(output, part, logits, self.forward.match)
-            if not terms:
-                raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.rollout is not None))
-            shares = shares or self._shares(parts, terms, output, logits)
-            loss, found = _weigh(terms, shares[len(scalars)])
-            loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
-            scalars.append(found)
-            after += [] if state is None else [state]
-            marks_after += [] if mark_state is None else [mark_state]
-        if after:
-            self._dataset_state = RecurrentState(*map(torch.cat, zip(*after, strict=True)))
-        if marks_after:
-            self._mark_state = MarkState(*map(torch.cat, zip(*marks_after, strict=True)))
-        summed = self.group.sum(torch.stack([_stacked(found) for found in scalars]).sum(0))
-        return [term.name for term in terms], dict(zip(scalars[0], summed.unbind(), strict=True))
-
-    def _split(self, batch: LearnerBatch) -> list[BatchPart]:
-        permutation = None
-        if batch.demonstrated is not None:
-            own = batch.demonstrated.lanes
-            # Every rank draws the same permutation of all lanes, so that the number of ranks changes nothing.
-            permutation = shuffled_lanes(own * self.group.size, self._generator)[self.group.rank * own :][:own]
-        read = None if self.agent.css is None else self.forward.read_texts
-        return split_batch(batch, self.config.accumulate, permutation, self.group.gather, read)
-
-    def _shares(
-        self, parts: list[BatchPart], terms: list[Term], output: AgentOutput, logits: Tensor | None
-    ) -> list[Tensor]:
-        """The share of each part in every mean over the lanes of all parts and ranks; float32 [means] of each part."""
-        if len(parts) == 1:
-            return [self.group.shares(counts_of(terms))]
-        with torch.no_grad():
-            empty, marks = empty_like(output), None if logits is None else torch.zeros_like(logits)
-            counts = [counts_of(self._terms(empty, part, marks, _no_match)) for part in parts]
-        total = torch.stack(counts).sum(0)
-        rank = self.group.shares(total).double()
-        return [(rank * count / total.clamp(min=1)).float() for count in counts]
-
-    def _forward(self, part: BatchPart) -> tuple[AgentOutput, RecurrentState[Tensor] | None]:
-        """One forward over the rollout lanes, then the dataset's; also returns the state after the latter."""
-        batch = part.batch
-        inputs: list[tuple[dict[str, Tensor], RecurrentState[Tensor]]] = []
-        if batch.rollout is not None and batch.rollout.state is not None:
-            inputs.append((self._observations(batch.rollout.device), batch.rollout.state))
-        if batch.demonstrated is not None:
-            state = RecurrentState(*(each[part.lanes] for each in self._dataset_state))
-            inputs.append((self._observations(batch.demonstrated.device), state))
-        output, after = self.forward(*(inputs[0] if len(inputs) == 1 else _concatenate(inputs)))
-        if batch.demonstrated is None:
-            return output, None
-        return output, RecurrentState(*(each[batch.rollout_lanes :].detach() for each in after))
-
-    def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
-        return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
-
-    def _terms(
-        self,
-        output: AgentOutput,
-        part: BatchPart,
-        mark_logits: Tensor | None,
-        match: Callable[[Tensor, Tensor], Tensor],
-    ) -> list[Term]:
-        """The terms with a weight."""
-        objective, batch, lanes = self.config.objective, part.batch, part.batch.rollout_lanes
-        terms: list[Term] = []
-        if batch.rollout is not None:
-            terms += rollout_terms(self.agent, _select_lanes(output, slice(0, lanes)), batch.rollout, objective)
-        if batch.demonstrated is not None and part.permutation is not None:
-            terms += demonstration_terms(
-                self.agent,
-                _select_lanes(output, slice(lanes, None)),
-                batch.demonstrated,
-                part.permutation,
-                objective,
-                self.group.gather,
-                mark_logits,
-                match,
-                part.others,
-            )
-        return [term for term in terms if term.weight > 0]
-
-    def _mark_logits(self, output: AgentOutput, part: BatchPart) -> tuple[Tensor | None, MarkState | None]:
-        """The logits of the marks, given the true ones before them, and the state after them; None unless the agent
-        predicts marks."""
-        rows = part.batch.demonstrated
-        if self.agent.marks is None or self._mark_state is None or rows is None:
-            return None, None
-        core = output.core[:, part.batch.rollout_lanes :]
-        marks = send(mark_classes(rows.host["positive"], rows.host["negative"]), core.device)
-        state = MarkState(*(each[part.lanes] for each in self._mark_state))
-        logits, after = self.agent.marks(core, marks, rows.device["first"], state)
-        return logits, MarkState(*(each.detach() for each in after))
-
     def _clip(self) -> Tensor:
         limit = self.config.gradient_clip
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
-
-
-def _concatenate(
-    inputs: Sequence[tuple[dict[str, Tensor], RecurrentState[Tensor]]],
-) -> tuple[dict[str, Tensor], RecurrentState[Tensor]]:
-    """Observations [T, B, ...] and states of several sources, concatenated along the lanes."""
-    streams, states = zip(*inputs, strict=True)
-    joined = {key: torch.cat([stream[key] for stream in streams], dim=1) for key in streams[0]}
-    return joined, RecurrentState(*(torch.cat(each) for each in zip(*states, strict=True)))
-
-
-def _weigh(terms: list[Term], shares: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """The share of some lanes in the loss over all lanes, and in the metrics over all lanes: scalars by name."""
-    left = iter(shares.unbind())
-    losses: dict[str, Tensor] = {}
-    scalars: dict[str, Tensor] = {}
-    for term in terms:
-        losses[term.name] = _share_of(term.loss, left)
-        scalars |= {name: _share_of(parts, left).detach() for name, parts in term.metrics.items()}
-        scalars |= term.totals
-    loss = torch.stack([term.weight * losses[term.name] for term in terms]).sum()
-    return loss, scalars | {"loss": loss.detach(), **{name: each.detach() for name, each in losses.items()}}
-
-
-def _share_of(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
-    """The share of some lanes in a sum of means over all lanes; consumes one share for each mean."""
-    parts = [mean.value * next(shares) for mean in means]
-    return parts[0] if len(parts) == 1 else torch.stack(parts).sum()
-
-
-def _stacked(scalars: Mapping[str, Tensor]) -> Tensor:
-    return torch.stack([each.double() for each in scalars.values()])
-
-
-def _no_match(vision: Tensor, language: Tensor) -> Tensor:
-    """Takes the place of `Agent.match` where only the number of pairs counts."""
-    return vision.new_zeros(len(vision))
 
 
 def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> dict[str, float]:
@@ -380,16 +312,3 @@ def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> di
     if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
         raise FloatingPointError(f"the gradient of update {update} has norm {norm}: {listed}")
     return effective_shares(metrics)
-
-
-def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
-    weighted = ", ".join(f"{name}={weight:g}" for name, weight in vars(weights).items() if weight > 0)
-    return (
-        f"none of the losses with a weight above 0 ({weighted}) applies to an agent of this world that "
-        f"{'plays' if plays else 'is shown episodes and does not play'}; give one that does a "
-        f"weight, as learner.objective.weights.{'value' if plays else 'movement_cloning'}=1"
-    )
-
-
-def _select_lanes(output: AgentOutput, lanes: slice) -> AgentOutput:
-    return AgentOutput(*(None if part is None else part[:, lanes] for part in output))  # type: ignore[arg-type]

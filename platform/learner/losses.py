@@ -3,8 +3,8 @@
 Every loss is a mean over the unmasked steps (or utterances, or pairs), so its scale depends neither on the batch size
 nor on the number of masked steps.
 
-Inputs that only select rows (text, masks, marks) may stay on the host while the network is on a GPU, to select without
-waiting for it.
+Shapes do not depend on the data, but for the rows that CSS and the language select; those are selected before, on the
+host, and may be padded to a fixed number (`interplay.agent.selected_rows`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from interplay.agent.inference_device import send
+from interplay.agent.selected_rows import SelectedRows, select_rows
 from interplay.learner.averages import masked_mean
 from interplay.learner.check_shapes import check_shapes
 
@@ -43,8 +43,14 @@ class OtherTexts(NamedTuple):
     """The lane whose language is paired with each lane's vision, where it belongs to another part of the batch."""
 
     text: Tensor  # int [T, B, L]
-    mask: Tensor  # bool [T, B]
     read: Callable[[Tensor], Tensor]  # tokens [N, L] -> what the discriminator gets of them, [N, F] or the tokens
+
+
+class CSSPairs(NamedTuple):
+    """The rows of the pairs of CSS."""
+
+    matching: SelectedRows
+    mismatching: SelectedRows
 
 
 class CSS(NamedTuple):
@@ -135,6 +141,7 @@ def css(
     permutation: Tensor,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     others: OtherTexts | None = None,
+    pairs: CSSPairs | None = None,
     pad: int = 0,
 ) -> CSS:
     """Contrastive self-supervision: a discriminator predicts whether vision and language match.
@@ -151,7 +158,9 @@ def css(
         permutation: int64 [B], the lane whose language is paired with each lane's vision: see `shuffled_lanes`.
         gather: concatenates the lanes of all ranks, [T, B, ...] -> [T, G, ...], which `permutation` indexes.
             Propagates gradients.
-        others: the texts of the other lanes, in place of `gather` and `permutation`, if those lanes are not here.
+        others: the texts of the other lanes, in place of `gather` and `permutation`, if those lanes are not here; with
+            `pairs` only.
+        pairs: as `css_pairs` finds them in `mask` and the texts; None: they are found here, which waits for a GPU.
     """
     check_shapes(
         vision=(vision, "float [T, B, E]"),
@@ -160,51 +169,47 @@ def css(
         mask=(mask, "bool [T, B]"),
         permutation=(permutation, "int64 [B]"),
     )
+    if pairs is None:
+        other_text, other_mask = (gather(each)[:, permutation] for each in (text, mask))
+        found = css_pairs(text=text, mask=mask, other_text=other_text, other_mask=other_mask, pad=pad)
+        pairs = CSSPairs(*map(select_rows, found))
+    matching, mismatching = pairs
+    read = text if language is None else language
+    pairs_vision = torch.cat([matching.take(vision), mismatching.take(vision)])  # [N, E]
     if others is None:
-        mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
+        other = mismatching.take(gather(read)[:, permutation])
     else:
-        mask_other, text_other = others.mask, others.text
-    matching = _indices(mask & (text != pad).any(-1), vision)
-    mismatching = _indices(
-        mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1),
-        vision,
-    )
-
-    read = send(text, vision.device) if language is None else language
-    pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
-    if others is None:
-        other = gather(read)[:, send(permutation, read.device)][mismatching]
-    else:
-        other = others.read(send(text_other, vision.device)[mismatching])
-    pairs_language = torch.cat([read[matching], other])
+        other = others.read(mismatching.take(others.text))
+    pairs_language = torch.cat([matching.take(read), other])
     logits = discriminator(pairs_vision, pairs_language)
-    count = len(matching[0])
-    return _discrimination(logits[:count], logits[count:])
+    count = len(matching.step)
+    return _discrimination(logits[:count], logits[count:], pairs)
 
 
-def _discrimination(same: Tensor, different: Tensor) -> CSS:
+def css_pairs(
+    *, text: Tensor, mask: Tensor, other_text: Tensor, other_mask: Tensor, pad: int = 0
+) -> tuple[Tensor, Tensor]:
+    """The rows whose language forms a matching pair, and those with a mismatching one, both bool [T, B].
+
+    Args:
+        text, other_text: int [T, B, L], of each lane and of the lane that it is paired with, padded with `pad`.
+        mask, other_mask: bool [T, B], rows that may form pairs, likewise.
+    """
+    readable = other_mask & (other_text != pad).any(-1)
+    return mask & (text != pad).any(-1), mask & readable & (other_text != text).any(-1)
+
+
+def _discrimination(same: Tensor, different: Tensor, pairs: CSSPairs) -> CSS:
     """The loss and the accuracy of the logits of matching pairs and of those of mismatching pairs."""
-    losses = 0.5 * _mean(functional.softplus(-same)), 0.5 * _mean(functional.softplus(different))
+    losses = (
+        0.5 * pairs.matching.mean(functional.softplus(-same)),
+        0.5 * pairs.mismatching.mean(functional.softplus(different)),
+    )
     with torch.no_grad():
         right = (same > 0).to(same.dtype), (different <= 0).to(same.dtype)
-        accuracies = 0.5 * _mean(right[0]), 0.5 * _mean(right[1])
-    pairs = torch.stack([_count_like(len(each), same) for each in (same, different)])
-    return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], pairs, losses, accuracies)
-
-
-def _count_like(number: int, like: Tensor) -> Tensor:
-    """A number as an int64 scalar on the device of `like`, without a copy from the host."""
-    return torch.full((), number, dtype=torch.int64, device=like.device)
-
-
-def _indices(mask: Tensor, on: Tensor) -> tuple[Tensor, ...]:
-    """Indices where a mask [T, B] is true, on the device of `on`."""
-    return tuple(send(index, on.device) for index in mask.nonzero(as_tuple=True))
-
-
-def _mean(values: Tensor) -> Tensor:
-    """The mean of [N], 0 where N is 0."""
-    return values.sum() / max(1, len(values))
+        accuracies = 0.5 * pairs.matching.mean(right[0]), 0.5 * pairs.mismatching.mean(right[1])
+    counts = torch.stack([rows.number() for rows in pairs])
+    return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], counts, losses, accuracies)
 
 
 def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor, factor: float = 0.5) -> Tensor:

@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import movement_log_probs
-from interplay.agent.inference_device import send
+from interplay.agent.language import selected_tokens
 from interplay.agent.mark_head import mark_classes
 from interplay.agent.network import Agent, AgentOutput
+from interplay.agent.selected_rows import SelectedRows
 from interplay.learner import losses
 from interplay.learner.averages import Mean
-from interplay.learner.batch import UnrollTensors
+from interplay.learner.batch import Tensors, UnrollTensors
 from interplay.learner.ibt import ibt_loss
+from interplay.learner.loss_rows import LossRows, texts_of
 from interplay.learner.mark_loss import mark_loss
 
 Ratio = Literal["joint", "head", "action", "none"]
@@ -120,96 +122,86 @@ def demonstration_terms(
     agent: Agent,
     output: AgentOutput,
     rows: UnrollTensors,
+    selected: LossRows,
     permutation: Tensor,
     config: ObjectiveConfig,
-    gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
-    mark_logits: Tensor | None = None,
-    match: Callable[[Tensor, Tensor], Tensor] | None = None,
-    others: losses.OtherTexts | None = None,
+    *,
+    gather: Callable[[Tensor], Tensor],
+    mark_logits: Tensor | None,
+    match: Callable[[Tensor, Tensor], Tensor],
+    others: losses.OtherTexts | None,
 ) -> Iterator[Term]:
     """Yields the cloning and CSS terms, and the term of the marks if the agent is a reward model.
 
     Args:
         output: the agent's output for all T + 1 rows of the demonstrated lanes. Dataset unrolls do not overlap, so
             every row counts.
-        mark_logits: of a reward model that predicts marks, [T + 1, b, 3].
         rows: a dataset unroll.
+        selected: its rows with an utterance to clone, and those that CSS pairs.
         permutation: int64 [b], index of the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
-        match: as `Agent.match`, which is the default.
+        mark_logits: of a reward model that predicts marks, [T + 1, b, 3].
+        match: as `Agent.match`.
         others: see `interplay.learner.losses.css`.
     """
-    host, arrays, weights = rows.host, rows.device, config.weights
+    arrays, weights = rows.device, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
     if agent.movement is not None and output.movement is not None:
         logits = agent.movement.logits(output.movement, arrays["movement"])
         log_probs = movement_log_probs(logits, arrays["movement"])
         loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
         yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {})
-    if agent.language is not None and output.gate is not None:
-        yield _language_cloning(agent, output, rows, mask, config)
-    if agent.css is not None and output.vision is not None:
+    if selected.cloned is not None:
+        yield _language_cloning(agent, output, arrays, selected.cloned, mask, config)
+    if selected.pairs is not None and output.vision is not None:
         contrast = losses.css(
-            discriminator=agent.match if match is None else match,
+            discriminator=match,
             vision=output.vision,
             language=output.language if agent.config.css_input == "tower" else None,
-            text=texts_of(rows),
-            mask=pairable_rows(rows),
+            text=texts_of(arrays),
+            mask=torch.ones_like(mask),
             permutation=permutation,
             gather=gather,
             others=others,
+            pairs=selected.pairs,
         )
         parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
         extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
         yield Term("css", parts, weights.css, extra)
     if output.utility is not None:
-        yield _between_times(output.utility, host, weights.ibt)
+        yield _between_times(output.utility, arrays, weights.ibt)
     if mark_logits is not None:
-        yield _marks(mark_logits, host, weights.marks)
+        yield _marks(mark_logits, arrays, weights.marks)
 
 
-def _between_times(utility: Tensor, host: Mapping[str, Tensor], weight: float) -> Term:
+def _between_times(utility: Tensor, arrays: Tensors, weight: float) -> Term:
     ibt = ibt_loss(
         utility=utility,
-        marks_positive=host["positive"],
-        marks_negative=host["negative"],
-        first=host["first"],
-        valid=torch.ones_like(host["last"]),
+        marks_positive=arrays["positive"],
+        marks_negative=arrays["negative"],
+        first=arrays["first"],
+        valid=torch.ones_like(arrays["last"]),
     )
     averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
     return Term("ibt", (Mean(ibt.loss, ibt.pairs),), weight, averages, {"ibt_pairs": ibt.pairs})
 
 
-def _marks(logits: Tensor, host: Mapping[str, Tensor], weight: float) -> Term:
-    marks = mark_loss(logits=logits, marks=send(mark_classes(host["positive"], host["negative"]), logits.device))
+def _marks(logits: Tensor, arrays: Tensors, weight: float) -> Term:
+    marks = mark_loss(logits=logits, marks=mark_classes(arrays["positive"], arrays["negative"]))
     averages = {"marks_predicted": (Mean(marks.predicted, marks.rows),)}
     averages["marks_sign_accuracy"] = (Mean(marks.sign_accuracy, marks.marked),)
     return Term("marks", (Mean(marks.loss, marks.rows),), weight, averages, {"marks_seen": marks.marked})
 
 
-def texts_of(rows: UnrollTensors) -> Tensor:
-    """The words heard and said, int16 [T, B, 2 L], on the host."""
-    return torch.cat([rows.host["heard"], rows.host["said"]], dim=-1)
-
-
-def pairable_rows(rows: UnrollTensors) -> Tensor:
-    """The rows that CSS may pair, bool [T, B], on the host."""
-    return rows.host.get("untouched", torch.ones_like(rows.host["last"]))
-
-
 def _language_cloning(
-    agent: Agent, output: AgentOutput, rows: UnrollTensors, mask: Tensor, config: ObjectiveConfig
+    agent: Agent, output: AgentOutput, arrays: Tensors, cloned: SelectedRows, mask: Tensor, config: ObjectiveConfig
 ) -> Term:
     assert agent.language is not None
     assert output.gate is not None
-    host, arrays = rows.host, rows.device
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
-    cloned = host.get("words_cloned", host["cloned"])
-    spoken_rows = (host["spoke"] & cloned & ~host["last"]).nonzero(as_tuple=True)
-    indices = tuple(send(index, mask.device) for index in spoken_rows)
-    tokens = arrays["tokens"][indices]
+    tokens = selected_tokens(cloned, arrays["tokens"])
     words = losses.token_cloning(
-        log_probs=agent.language.token_log_probs(output.core[indices], tokens), tokens=tokens, reduce=config.cloning
+        log_probs=agent.language.token_log_probs(cloned.take(output.core), tokens), tokens=tokens, reduce=config.cloning
     )
     gate_mean, token_mean = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
     extra: dict[str, Means] = {"gate_cloning": (gate_mean,), "token_cloning": (token_mean,)}

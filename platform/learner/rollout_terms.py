@@ -20,6 +20,7 @@ from torch import Tensor
 
 from interplay.agent.heads import gate_entropy, gate_log_prob, movement_entropy, movement_log_probs
 from interplay.agent.network import Agent, AgentOutput
+from interplay.agent.selected_rows import SelectedRows
 from interplay.learner import losses
 from interplay.learner.averages import Mean, masked_mean
 from interplay.learner.batch import Tensors, UnrollTensors
@@ -39,6 +40,7 @@ def rollout_terms(
     agent: Agent,
     output: AgentOutput,
     rows: UnrollTensors,
+    spoke: SelectedRows | None,
     config: ObjectiveConfig,
 ) -> Iterator[Term]:
     """Yields the reinforcement learning terms.
@@ -46,13 +48,14 @@ def rollout_terms(
     Args:
         output: the agent's output for the T + 1 rows of the rollout lanes.
         rows: a scored rollout, with `reference_gate` only if the gate KL has a weight.
+        spoke: its rows with an utterance; None in a world without utterances.
     """
     arrays, weights = rows.device, config.weights
     mask = valid_steps(last=arrays["last"])
     logits = None  # of the components of the movement
     if agent.movement is not None and output.movement is not None:
         logits = agent.movement.logits(output.movement, arrays["movement"])
-    heads = _heads(agent, output, logits, rows)
+    heads = _heads(agent, output, logits, arrays, spoke)
     trace = _trace(heads, output, arrays, mask, config)
     for head, weight in (("movement", weights.movement_policy), ("language", weights.language_policy)):
         if head in heads:
@@ -76,14 +79,15 @@ def effective_shares(metrics: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _heads(agent: Agent, output: AgentOutput, logits: Tensor | None, rows: UnrollTensors) -> dict[str, HeadActions]:
+def _heads(
+    agent: Agent, output: AgentOutput, logits: Tensor | None, arrays: Tensors, spoke: SelectedRows | None
+) -> dict[str, HeadActions]:
     """The actions of each head: the movement in A parts, the language in one."""
-    arrays = rows.device
     log_probs: dict[str, Tensor] = {}
     if logits is not None:
         log_probs["movement"] = movement_log_probs(logits, arrays["movement"]).sum(-1)
-    if agent.language is not None and output.gate is not None:
-        words = agent.language.utterance_log_probs(output.core, rows.host["spoke"], arrays["tokens"])
+    if agent.language is not None and output.gate is not None and spoke is not None:
+        words = agent.language.utterance_log_probs(output.core, spoke, arrays["tokens"])
         log_probs["language"] = (gate_log_prob(output.gate, arrays["spoke"]) + words)[:, :, None]
     acted = {"movement": arrays["movement_log_prob"], "language": arrays["language_log_prob"][:, :, None]}
     return {head: HeadActions(each[:-1], (each - acted[head])[:-1].detach()) for head, each in log_probs.items()}

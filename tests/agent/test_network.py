@@ -288,7 +288,7 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
         torch.testing.assert_close(torch.from_numpy(decision.movement_log_prob), expected)
         assert (decision.movement < BINS).all() and (decision.movement >= 0).all()
         speak, tokens = torch.from_numpy(decision.speak), torch.from_numpy(decision.tokens)
-        spoken = agent.language.utterance_log_probs(output.core[t], speak, tokens)
+        spoken = agent.language.utterance_log_probs(output.core[t : t + 1], speak[None], tokens[None])[0]
         torch.testing.assert_close(
             torch.from_numpy(decision.language_log_prob), gate_log_prob(output.gate[t], speak) + spoken
         )

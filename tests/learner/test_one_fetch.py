@@ -46,7 +46,7 @@ def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[M
     assert {parameter.grad.device for parameter in plain.parameters() if parameter.grad is not None} == {META}
 
 
-def test_marks_and_host_only_arrays_stay_on_the_host(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
+def test_arrays_that_no_loss_reads_stay_on_the_host(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
     agent = tiny_agent(LineWorld(), utility=True)
     batch = learner_of(agent).load(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert batch.rollout is not None
@@ -54,4 +54,6 @@ def test_marks_and_host_only_arrays_stay_on_the_host(elsewhere: list[Mapping[str
         assert {tensor.device for tensor in rows.host.values()} == {torch.device("cpu")}
         assert {tensor.device for tensor in rows.device.values()} == {META}
         assert "image" in rows.device
-        assert not {"positive", "negative", "row", "progress"} & set(rows.device)
+        assert not {"row", "progress", "env_reward"} & set(rows.device)
+    assert batch.demonstrated is not None
+    assert {"positive", "negative"} <= set(batch.demonstrated.device)
