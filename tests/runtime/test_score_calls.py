@@ -33,9 +33,10 @@ class Reply:
 
     def complete(self) -> None:
         """Pays each unroll its name, and adds the name to the state of its lanes."""
+        lane_state: Any = LaneState  # the fake state of lanes is a text
         self._future.set_result(
             [
-                ScoredUnroll(np.full((1, 1), name), LaneState(f"{state.reward}{name}"), 1)
+                ScoredUnroll(np.full((1, 1), name), lane_state(f"{state.reward}{name}"), 1)
                 for name, state in self.arguments
             ]
         )
