@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,12 +35,12 @@ import torch
 from interplay.agent.recurrent import RecurrentState
 from interplay.reward.reward_functions import LaneState, ProgressReward, ScoredUnroll
 from interplay.runtime.backpressure import idle_actors_advice
-from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.config import ReplicasConfig, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool
+from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool, unrolls_of_call
 from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 
@@ -77,15 +78,17 @@ class ToyProcess:
         self._rng = np.random.default_rng(0)
 
     async def call(self, method: str, activity: str, *arguments: Any) -> Any:
-        """Plays or scores."""
-        if method == "score":
-            return ScoredUnroll(np.zeros((STEPS, self._lanes), np.float32), LaneState(), 1)
+        """Plays."""
         number, _, version = arguments
         if self._wait:
             await asyncio.sleep(self._wait * (0.8 + 0.4 * self._rng.random()))
         reading = await self.heartbeat()
         episodes = ["episode"] * self._lanes
         return UnrollMessage(number, self._arrays, self._state, version, episodes, bytes(2000), heartbeat=reading)
+
+    async def call_each(self, method: str, activity: str, others: Sequence[Any], *firsts: Any) -> list[ScoredUnroll]:
+        """Scores."""
+        return [ScoredUnroll(np.zeros((STEPS, self._lanes), np.float32), LaneState(), 1) for _ in firsts]
 
     async def heartbeat(self) -> HeartbeatReading:
         """A heartbeat, as of a worker that is half busy."""
@@ -110,7 +113,13 @@ class ToyHandle(WorkerHandle):
 def measure(actors: int, options: argparse.Namespace) -> dict[str, Any]:
     """Takes batches for a while, as a learner without weights."""
     torch.set_num_threads(1)
-    config = RuntimeConfig(kind="ray", actors=actors, unrolls_per_batch=options.batch, max_lag=options.lag)
+    config = RuntimeConfig(
+        kind="ray",
+        actors=actors,
+        unrolls_per_batch=options.batch,
+        max_lag=options.lag,
+        reward=ReplicasConfig(replicas=max(1, options.replicas)),
+    )
     memory = 2 * 2**30
     ray.init(address="local", num_cpus=8, include_dashboard=False, log_to_driver=False, object_store_memory=memory)
     remote = ray.remote(ToyProcess).options(max_concurrency=4000, num_cpus=0.1)
@@ -132,9 +141,10 @@ def measure(actors: int, options: argparse.Namespace) -> dict[str, Any]:
 
         workers = handles("actor", actors)
         replicas = handles("reward", options.replicas)
+        scorer = Replicas(replicas, retries=3) if replicas else ProgressReward()
         stream = RolloutStream(
             workers=workers,
-            scoring=ScoringPool(Replicas(replicas, retries=3) if replicas else ProgressReward()),
+            scoring=ScoringPool(scorer, unrolls_of_call(config)),
             inference=None,
             reference=None,
             newer=lambda: None,

@@ -52,7 +52,9 @@ class LagBound(Generic[Tracked]):
 
         `newest`: the version of one more unroll.
         """
-        counts = self._versions if newest is None else self._versions + Counter({newest: 1})
+        counts = dict(self._versions)
+        if newest is not None:
+            counts[newest] = counts.get(newest, 0) + 1
         most = count = 0
         for version in sorted(counts):
             count += counts[version]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from interplay.actors.dataset_actor import DatasetActor
@@ -29,12 +30,12 @@ class UnrollMessage(WorkerReply):
     after: bytes  # serialized state of the actor after this unroll
     tasks: list[FinishedTask] = field(default_factory=list)  # as `Unroll.tasks`
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """b."""
         return int(next(iter(self.arrays.values())).shape[1])
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Approximate memory use of the message."""
         return sum(int(array.nbytes) for array in (*self.arrays.values(), *(self.state or ()))) + len(self.after)

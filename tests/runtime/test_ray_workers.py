@@ -204,6 +204,18 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
     assert [worker.restarts for worker in workers] == [1, 0]
 
 
+def test_a_killed_replica_loses_no_unroll_of_a_call(context: LearnerContext) -> None:
+    worker = context.add_worker("actor-0", fake_workers.DoublingReward)
+    replicas = Replicas([worker], retries=3)
+    replicas.start()
+    for restarts in range(2):
+        unrolls: list[tuple[ObjectRef[Any], Any]] = [(put_unroll(number), 10 * number) for number in range(3)]
+        scores = [wait_for_score(replicas, request) for request in replicas.ask_together(unrolls)]
+        assert [(float(each.reward.max()), each.lane_state) for each in scores] == [(0, 1), (2, 11), (4, 21)]
+        assert worker.restarts == restarts and replicas._load == [0]
+        os.kill(await_pid(worker), signal.SIGKILL)
+
+
 def put_unroll(number: int) -> ObjectRef[Any]:
     """An unroll that holds this number."""
     return ray.put(fake_workers.FakeMessage(number, {"row": np.full((2, 3), number)}))

@@ -19,7 +19,7 @@ from interplay.runtime.ray.inference import (
     concurrency_groups,
 )
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool
+from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool, unrolls_of_call
 from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker import Worker
 
@@ -58,14 +58,14 @@ def rollout_stream(
         groups = concurrency_groups(len(actors))
         server = context.add_worker(INFERENCE, make_inference, InferenceWorker, groups)
         inference = InferenceServer(server, actors, context)
-    scorer: Replicas | RewardFunction = function
+    scoring = ScoringPool(function)
     if make_replica is not None:
         config = context.config.reward
         workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(config.replicas)]
-        scorer = Replicas(workers, retries=config.retries)
+        scoring = ScoringPool(Replicas(workers, retries=config.retries), unrolls_of_call(context.config))
     return RolloutStream(
         workers=actors,
-        scoring=ScoringPool(scorer),
+        scoring=scoring,
         inference=inference,
         reference=reference,
         newer=newer,

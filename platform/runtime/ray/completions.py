@@ -24,13 +24,14 @@ class Completions:
         future.add_done_callback(lambda _: self._ended.put(handle))
         return future
 
-    def handle_ended(self, timeout: float) -> None:
-        """Handles the calls that have ended by now; waits up to `timeout` seconds for the first."""
+    def handle_ended(self, timeout: float) -> int:
+        """Handles the calls that have ended by now; waits up to `timeout` seconds for the first. Returns how many."""
         try:
             ended = [self._ended.get(timeout=timeout)]
         except Empty:
-            return
+            return 0
         ended += [self._ended.get_nowait() for _ in range(self._ended.qsize())]
         self.watched -= len(ended)
         for handle in ended:
             handle()
+        return len(ended)

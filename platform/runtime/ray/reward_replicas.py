@@ -16,6 +16,7 @@ from ray.exceptions import ObjectLostError, RayError, RayTaskError, Unserializab
 
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.learner_context import LearnerContext
@@ -24,6 +25,7 @@ from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle, l
 logger = logging.getLogger(__name__)
 
 SCORES = "scores"
+MOST_UNROLLS_OF_CALL = 8
 
 
 class NoReplicaLeft(WorkerFailed):
@@ -36,11 +38,12 @@ class ScoreRequest:
 
     replica: int  # index of the replica
     incarnation: int  # number of the replica's process that received the request
-    reference: ObjectRef[Any]  # to the result
+    reference: ObjectRef[Any]  # to the results of a call
+    index: int  # of the result in them
     unroll: ObjectRef[Any]  # to the unroll's message
     lane_state: LaneState
     tries: int = 1
-    reply: Future[ScoredUnroll] | None = None  # of the reference, if it is watched: the result is then fetched already
+    reply: Future[list[ScoredUnroll]] | None = None  # of the reference, if it is watched: it is then fetched already
 
 
 class Replicas:
@@ -68,7 +71,13 @@ class Replicas:
             worker.start(*self._weights)
 
     def ask(self, unroll: ObjectRef[Any], lane_state: LaneState) -> ScoreRequest:
-        """Requests the scores of an unroll; `unroll` is a reference to its message.
+        """Requests the scores of an unroll; see `ask_together`."""
+        return self.ask_together([(unroll, lane_state)])[0]
+
+    def ask_together(self, unrolls: Sequence[tuple[ObjectRef[Any], LaneState]]) -> list[ScoreRequest]:
+        """Requests the scores of unrolls in one call of a replica, which takes one after another.
+
+        `unrolls` are references to their messages, with the states of their lanes before them.
 
         Raises:
             NoReplicaLeft: all replicas have been given up.
@@ -79,11 +88,13 @@ class Replicas:
         replica = min(available, key=lambda index: (self._load[index], self.workers[index].completed))
         if not self._load[replica]:
             self._progress_at[replica] = time.monotonic()
-        self._load[replica] += 1
+        self._load[replica] += len(unrolls)
         worker = self.workers[replica]
-        return ScoreRequest(
-            replica, worker.incarnation, worker.submit("score", SCORES, unroll, lane_state), unroll, lane_state
-        )
+        reference = worker.submit_each("score", SCORES, unrolls)
+        return [
+            ScoreRequest(replica, worker.incarnation, reference, index, unroll, lane_state)
+            for index, (unroll, lane_state) in enumerate(unrolls)
+        ]
 
     def answer(self, request: ScoreRequest) -> ScoredUnroll | ScoreRequest:
         """Returns the scores of a request whose reference is ready, or the resubmitted request if its replica failed.
@@ -149,9 +160,16 @@ class Replicas:
         self.workers[replica].start(*self._weights)
 
     def stalled(self) -> list[tuple[int, float]]:
-        """Returns (index, seconds without a result) of each replica that exceeds its `result_limit`."""
+        """Returns (index, seconds without progress) of each replica that exceeds its `result_limit`.
+
+        Progress is a result, or by a heartbeat the beginning of the next unroll of a call.
+        """
         now = time.monotonic()
-        waiting = [(index, now - self._progress_at[index]) for index, load in enumerate(self._load) if load]
+        waiting = [
+            (index, now - max(self._progress_at[index], self.workers[index].activity_began))
+            for index, load in enumerate(self._load)
+            if load
+        ]
         return [(index, seconds) for index, seconds in waiting if seconds > self.workers[index].result_limit]
 
     def load_version(self, weights: Weights, version: int) -> None:
@@ -192,9 +210,9 @@ class Replicas:
 
 def _fetch(request: ScoreRequest, seconds: float) -> ScoredUnroll:
     if request.reply is not None:
-        return request.reply.result(timeout=seconds)
-    scored: ScoredUnroll = ray.get(request.reference, timeout=seconds)
-    return scored
+        return request.reply.result(timeout=seconds)[request.index]
+    scored: list[ScoredUnroll] = ray.get(request.reference, timeout=seconds)
+    return scored[request.index]
 
 
 @dataclass(eq=False)
@@ -202,8 +220,17 @@ class OutstandingUnroll:
     """An unroll between its request and its copy into a batch."""
 
     pending: PendingUnroll
-    request: ScoreRequest | None = None
+    asked: bool = False  # a replica has been asked to score it, or will be
     scored: ScoredUnroll | None = None
+
+
+def unrolls_of_call(config: RuntimeConfig) -> int:
+    """How many unrolls to score in one call, which costs the learner's process little more than one with one unroll.
+
+    Not more than a replica's share of a batch, and of the unrolls that can wait at a time: one of each actor.
+    """
+    share = min(config.actors, config.unrolls_in_batch) // config.reward.replicas
+    return min(MOST_UNROLLS_OF_CALL, max(1, share))
 
 
 class ScoringPool:
@@ -211,13 +238,17 @@ class ScoringPool:
 
     Args:
         scorer: replicas if scoring needs a network; otherwise a reward function, which scores in this process.
+        at_once: how many unrolls a full call of a replica has; see `unrolls_of_call`. One waits for others at most
+            until `request_waiting`.
     """
 
-    def __init__(self, scorer: Replicas | RewardFunction) -> None:
+    def __init__(self, scorer: Replicas | RewardFunction, at_once: int = 1) -> None:
+        self._at_once = at_once
         self._replicas = scorer if isinstance(scorer, Replicas) else None
         self._local = scorer if isinstance(scorer, RewardFunction) else None
         self._lane_states: list[LaneState] = []
         self._unscored: list[deque[OutstandingUnroll]] = []  # by actor, in the order of their requests
+        self._waiting: list[OutstandingUnroll] = []  # which a replica can score, and none has been asked to
         self._completions = Completions()
         self._scored: Callable[[OutstandingUnroll], None] = lambda unroll: None
 
@@ -250,14 +281,32 @@ class ScoringPool:
         """Scores this actor's next unroll, if the unroll has arrived and its predecessor is scored."""
         while self._unscored[pipeline]:
             following = self._unscored[pipeline][0]
-            if following.request is not None or following.pending.message is None:
+            if following.asked or following.pending.message is None:
                 return
-            lane_state = self._lane_states[pipeline]
             if self._replicas is not None:
-                self._watch(following, self._replicas.ask(following.pending.reference, lane_state))
+                following.asked = True
+                self._waiting.append(following)
+                if len(self._waiting) == self._at_once:
+                    self.request_waiting()
                 return
             assert self._local is not None, "a pool has replicas or a function"
-            self._set_score(following, self._local.score(following.pending.message.arrays, lane_state))
+            self._set_score(following, self._local.score(following.pending.message.arrays, self._lane_states[pipeline]))
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether unrolls wait for others before a replica is asked to score them."""
+        return bool(self._waiting)
+
+    def request_waiting(self) -> None:
+        """Asks a replica to score the unrolls that wait for others."""
+        if not self._waiting:
+            return
+        assert self._replicas is not None
+        unrolls, self._waiting = self._waiting, []
+        requests = self._replicas.ask_together(
+            [(each.pending.reference, self._lane_states[each.pending.pipeline]) for each in unrolls]
+        )
+        self._watch(list(zip(unrolls, requests, strict=True)))
 
     def restart_stalled(self, context: LearnerContext) -> None:
         """Restarts each replica that has not answered within its limit."""
@@ -267,18 +316,21 @@ class ScoringPool:
             name = self._replicas.workers[replica].name
             self._replicas.restart(replica, context.report_blocked(name, seconds, "a judgment"))
 
-    def _watch(self, unroll: OutstandingUnroll, request: ScoreRequest) -> None:
-        unroll.request = request
-        request.reply = self._completions.watch(request.reference, lambda: self._receive(unroll))
+    def _watch(self, asked: Sequence[tuple[OutstandingUnroll, ScoreRequest]]) -> None:
+        """Awaits the reply to one call."""
+        reply = self._completions.watch(asked[0][1].reference, lambda: self._receive(asked))
+        for _, request in asked:
+            request.reply = reply
 
-    def _receive(self, unroll: OutstandingUnroll) -> None:
-        assert self._replicas is not None and unroll.request is not None
-        answer = self._replicas.answer(unroll.request)
-        if isinstance(answer, ScoreRequest):
-            self._watch(unroll, answer)
-        else:
-            self._set_score(unroll, answer)
-            self.score(unroll.pending.pipeline)
+    def _receive(self, asked: Sequence[tuple[OutstandingUnroll, ScoreRequest]]) -> None:
+        assert self._replicas is not None
+        for unroll, request in asked:
+            answer = self._replicas.answer(request)
+            if isinstance(answer, ScoreRequest):
+                self._watch([(unroll, answer)])  # by itself, as another of the call may have failed
+            else:
+                self._set_score(unroll, answer)
+                self.score(unroll.pending.pipeline)
 
     def _set_score(self, unroll: OutstandingUnroll, scored: ScoredUnroll) -> None:
         unroll.scored = scored

@@ -38,6 +38,7 @@ from interplay.runtime.ray.unroll_parts import ReferencedUnroll, UnrollPart, con
 from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 PLAYING_ACTIVITY = "plays unroll"
+GROUP_SECONDS = 0.01  # that unrolls wait for others, to be scored in the same call of a replica
 IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional workers
 
 
@@ -89,6 +90,7 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         self._outstanding = LagBound[OutstandingUnroll](self._config.unrolls_in_batch, self._config.max_lag)
         self._unrolls: dict[PendingUnroll, OutstandingUnroll] = {}
         self._free = FreeActors(self._config.in_flight)
+        self._awaited = 0  # unrolls that were requested and have not arrived
         self._held_bytes, self._unscored = 0, 0  # of unrolls that arrived and are in no batch; how many lack a score
         self._weights: tuple[int, FetchWeights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
@@ -144,7 +146,9 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         if self._inference is not None:
             self._inference.handle_ended()
         if self._completions.watched:
-            self._completions.handle_ended(POLL_SECONDS)
+            ended = self._completions.handle_ended(GROUP_SECONDS if self._scoring.has_waiting else POLL_SECONDS)
+            if not ended or not self._awaited:  # no other unroll arrives soon
+                self._scoring.request_waiting()
         else:
             self._prefetcher.idle()
         if self._stall_check_due():
@@ -204,6 +208,7 @@ class RolloutStream(ActorStream[_FilledRollouts]):
             pending = pipeline.request(version, PLAYING_ACTIVITY, weights, version)
             unroll = OutstandingUnroll(pending)
             self._unrolls[pending] = unroll
+            self._awaited += 1
             self._outstanding.add(unroll, version)
             self._scoring.add(unroll)
             self._set_free(pipeline)
@@ -214,6 +219,7 @@ class RolloutStream(ActorStream[_FilledRollouts]):
     def _add(self, pipeline: ActorPipeline, pending: PendingUnroll, message: UnrollMessage) -> None:
         self._held_bytes += message.nbytes
         self._unscored += 1
+        self._awaited -= 1
         self._set_free(pipeline)
         self._scoring.score(pipeline.index)
 

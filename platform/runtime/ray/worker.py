@@ -86,6 +86,13 @@ class Worker(WorkerProcess):
                 faulthandler.cancel_dump_traceback_later()
             return replace(result, heartbeat=self._heartbeat.read()) if isinstance(result, WorkerReply) else result
 
+    def call_each(self, method: str, activity: str, others: Sequence[Any], *firsts: Any) -> list[Any]:
+        """Calls a method once for each of `firsts`, followed by its one of `others`: several calls for one of Ray's.
+
+        Each is an activity of its own. `firsts` may be object references, which Ray resolves.
+        """
+        return [self.call(method, activity, first, other) for first, other in zip(firsts, others, strict=True)]
+
     @ray.method(concurrency_group="control")
     def heartbeat(self) -> HeartbeatReading:
         """Reads the heartbeat."""

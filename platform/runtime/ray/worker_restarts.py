@@ -6,10 +6,11 @@ Unroll requests to one actor are pipelined: a bounded number in flight, submitte
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,12 @@ class WorkerHandle:
         return time.monotonic() - self._started
 
     @property
+    def activity_began(self) -> float:
+        """`time.monotonic()` when its activity began, by its newest heartbeat; minus infinity without one."""
+        with self._lock:
+            return -math.inf if self._reading is None else self._heard_at - self._reading.activity_seconds
+
+    @property
     def silent_seconds(self) -> float:
         """Seconds since its last heartbeat, or since its start if that is later."""
         return time.monotonic() - max(self._heard_at, self._started)
@@ -143,6 +150,15 @@ class WorkerHandle:
     def submit(self, method: str, activity: str, *arguments: Any) -> ObjectRef[Any]:
         """Submits a call of the hosted object's method; `activity` describes it in the heartbeat."""
         reference: ObjectRef[Any] = self.actor.call.remote(method, activity, *arguments)
+        return reference
+
+    def submit_each(self, method: str, activity: str, arguments: Sequence[tuple[Any, Any]]) -> ObjectRef[Any]:
+        """Submits calls of a method that takes two arguments as one of Ray's; the result is the list of theirs.
+
+        The first argument of each may be an object reference, which Ray resolves.
+        """
+        firsts, others = zip(*arguments, strict=True)
+        reference: ObjectRef[Any] = self.actor.call_each.remote(method, activity, others, *firsts)
         return reference
 
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:

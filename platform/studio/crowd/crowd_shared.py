@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from interplay.stages.crowd_config import CrowdConfig
 from interplay.stages.run import Run
+from interplay.stages.studio_config import CrowdConfig
 from interplay.studio.crowd.crowd_report import CrowdReport
 from interplay.studio.crowd.crowd_truth import CrowdTruth
 from interplay.studio.crowd.player_minds import OpenRequests
