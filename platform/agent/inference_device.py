@@ -60,14 +60,17 @@ class InferenceDevice:
         wanted = arrays if names is None else {name: arrays[name] for name in names}
         held = arrays.held if isinstance(arrays, SharedUpload) and arrays.on is self else {}
         missing = {name: array for name, array in wanted.items() if name not in held}
-        if self.device.type == "cpu" or not missing:
-            held.update(as_tensors(missing))
-        else:
-            # torch keeps pinned blocks for later calls, and gives none out before copies from it have ended.
-            block, form = packed_bytes(missing, pinned=self.device.type == "cuda")
-            with self.stream():
-                held.update(unpacked(block.to(self.device, non_blocking=True), form))
+        held.update(self.copy(missing))
         return {name: held[name] for name in wanted}
+
+    def copy(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
+        """As `upload`, of all arrays."""
+        if self.device.type == "cpu" or not arrays:
+            return as_tensors(arrays)
+        # torch keeps pinned blocks for later calls, and gives none out before copies from it have ended.
+        block, form = packed_bytes(arrays, pinned=self.device.type == "cuda")
+        with self.stream():
+            return unpacked(block.to(self.device, non_blocking=True), form)
 
 
 class SharedUpload(dict[str, NDArray[Any]]):

@@ -19,7 +19,7 @@ ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
 
 
 def title_of(kind: str) -> str:
-    """A kind of task as it is printed: "place_near" -> "Place near"."""
+    """The printed name of a kind of task: "place_near" -> "Place near"."""
     return kind.replace("_", " ").capitalize()
 
 

@@ -45,7 +45,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=RESTART_WINDOW_SECONDS)
         none: Any = None
         work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes)
-        learner_supervision._run_with_restarts(work, none, none, none)
+        learner_supervision._run_with_restarts(work, none, none)
         return restart_counts
 
     return run
