@@ -28,9 +28,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         class FakeProcess:
             """Calls the next function in place of a process."""
 
-            def __init__(
-                self, work: SupervisedStage, placement: object, restarts: int, counted: int, watch: object
-            ) -> None:
+            def __init__(self, work: SupervisedStage, placement: object, restarts: int, counted: int) -> None:
                 assert work.crashes.limit >= counted
                 restart_counts.append(restarts)
 
