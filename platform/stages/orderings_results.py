@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from interplay.core.files import JsonLines
+from interplay.evaluation.metric_curves import read_curves
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
@@ -51,10 +51,8 @@ def _reward_models(run: Run) -> Mapping[str, Mapping[str, float]]:
 
 
 def _last_measured(folder: Path) -> dict[str, float]:
-    measured: dict[str, float] = {}
-    for row in JsonLines(folder / "metrics.jsonl", key="update").read():
-        measured |= {name: value for name, value in row.items() if name.startswith("heldout_")}
-    return measured
+    curves = read_curves(folder / "metrics.jsonl")
+    return {name: float(curve.values[-1]) for name, curve in curves.items() if name.startswith("heldout_")}
 
 
 def _budget(config: Config) -> Mapping[str, int]:

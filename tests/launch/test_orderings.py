@@ -60,6 +60,7 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     interplay("orderings", settings)
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [seed["seed"] for seed in found] == [7]
+    assert 0 <= found[0]["reward_models"]["bc_rl"]["heldout_pair_accuracy"] <= 1
     assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_long", "bc_large", "cloning_only", "bc_marks"]
     page = (tmp_path / "run" / "results.md").read_text()
     assert "not tested: 1 seed" in page and "| cloning_only |" in page
