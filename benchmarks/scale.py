@@ -102,7 +102,7 @@ class ToyHandle(WorkerHandle):
     started: ClassVar[int] = 0
 
     def start(self, *arguments: Any) -> None:
-        self._actor = self.processes[ToyHandle.started % len(self.processes)]
+        self.actor = self.processes[ToyHandle.started % len(self.processes)]
         ToyHandle.started += 1
         self.incarnation += 1
 

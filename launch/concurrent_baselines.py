@@ -134,7 +134,7 @@ class ConcurrentBaselines:
         self._pipe = messages, _ = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(1, context, _begin, (messages, self._log))
         self._log.write_header()
-        self._shown = self._log.file.stat().st_size
+        self._shown = self._log.file.stat().st_size if self._log.file.exists() else 0
         config = replace(self._run.config, baselines=tuple(names))
         with _signals_blocked():
             self._training = self._pool.submit(_train, replace(self._run, config=config))
@@ -180,6 +180,8 @@ class ConcurrentBaselines:
 
     def _show(self, beginnings: tuple[str, ...] = ("",)) -> None:
         """Logs the whole lines that the process has printed since the last call, if they begin with one of these."""
+        if not self._log.file.exists():  # it could not be written, which was logged
+            return
         with self._log.file.open("rb") as opened:
             opened.seek(self._shown)
             lines, newline, _ = opened.read().rpartition(b"\n")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from interplay.evaluation.results_page import joined_seeds, read_seeds, write_results_page
+from interplay.evaluation.results_page import added_seeds, write_results_page
 from interplay.launch.complete_round import complete_round
 from interplay.stages.config import Config
-from interplay.stages.orderings_results import seed_results
+from interplay.stages.orderings_results import budget_of, seed_results
 from interplay.stages.run import Run
 
 BC_MARKS = "bc_marks"  # the reward model's policy, of the seed's own run: cloned, with marks, not reinforced
@@ -31,10 +31,10 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     """
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
-    results, others = [], {Path(name): read_seeds(Path(name)) for name in config.orderings.add}
+    results = added_seeds([Path(name) for name in config.orderings.add], config.orderings.seeds, budget_of(config))
     config = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
     for seed in config.orderings.seeds:
         run = opened(replace(config, run=replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)))
         complete_round(run)
         results.append(seed_results(run))
-    return write_results_page(config.run.root, joined_seeds(results, others))
+    return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))

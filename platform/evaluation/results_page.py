@@ -145,26 +145,26 @@ def read_seeds(path: Path) -> list[SeedResults]:
         ) from error
 
 
-def joined_seeds(own: Sequence[SeedResults], others: Mapping[Path, Sequence[SeedResults]]) -> list[SeedResults]:
-    """The seeds of this command and those of other files, by their number.
+def added_seeds(paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, int]) -> list[SeedResults]:
+    """The seeds of other files, which can be shown with those that this command trains with `budget`.
 
     Raises:
-        ValueError: a seed is there twice, or was trained with another budget.
+        ValueError: a file can't be read, or has a seed that is there already or was trained with another budget.
     """
-    seeds = {seed.seed: seed for seed in own}
-    for path, added in others.items():
-        for seed in added:
-            if seed.seed in seeds:
+    seeds: dict[int, SeedResults] = {}
+    for path in paths:
+        for seed in read_seeds(path):
+            if seed.seed in (*own, *seeds):
                 raise ValueError(
                     f"{path} has seed {seed.seed}, which is there already; leave it out of orderings.seeds"
                 )
-            if own and seed.budget != own[0].budget:
+            if seed.budget != budget:
                 raise ValueError(
-                    f"{path} has other budgets than this command ({_budget(seed)}; here {_budget(own[0])}), so its "
-                    "seeds can't be joined; give the settings that it was made with"
+                    f"{path} has other budgets than this command ({_budget(seed.budget)}; here {_budget(budget)}), so "
+                    "its seeds can't be added; give the settings that it was made with"
                 )
             seeds[seed.seed] = seed
-    return [seeds[number] for number in sorted(seeds)]
+    return list(seeds.values())
 
 
 def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure]) -> str:
@@ -176,7 +176,7 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
         "Scripted setters, solvers and raters stand in for people in all of these runs. "
         f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
         "seeds with 95% intervals (Student's t) where there are several seeds.\n",
-        f"Budget of a seed: {_budget(seeds[0])}.\n",
+        f"Budget of a seed: {_budget(seeds[0].budget)}.\n",
         "## The paper's findings\n",
         _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
         "## Success by agent\n",
@@ -195,8 +195,8 @@ def _file(figure: str) -> str:
     return f"results_{figure}.svg"
 
 
-def _budget(seed: SeedResults) -> str:
-    return ", ".join(f"{what} {count:,}" for what, count in seed.budget.items())
+def _budget(budget: Mapping[str, int]) -> str:
+    return ", ".join(f"{what} {count:,}" for what, count in budget.items())
 
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:

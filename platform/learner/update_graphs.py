@@ -61,8 +61,13 @@ class CudaRecorder(Recorder):
     def record(self, update: Update, buffers: UpdateInputs) -> Callable[[], UpdateResults]:
         graph = torch.cuda.CUDAGraph()
         # "thread_local": other threads may copy batches and fetch weights, on streams of their own.
-        with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
-            results = update(buffers)
+        try:
+            with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
+                results = update(buffers)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"the update could not be recorded as a CUDA graph ({error}); set learner.cuda_graph=false"
+            ) from error
 
         def replay() -> UpdateResults:
             graph.replay()

@@ -218,7 +218,6 @@ BaselineName = Literal[
     "bc_long", "bc_large", "cloning_only", "from_reward_model", "true_progress", "success", "shuffled_marks", "ar"
 ]
 OF_THE_REWARD_MODEL = ("from_reward_model", "shuffled_marks", "ar")
-AGENT_NAMES = ("bc", "bc_rl", "before_rl", "bc_marks", "expert")  # which the evaluation gives
 
 
 @dataclass(frozen=True)
@@ -307,7 +306,7 @@ class Config:
         problems += [
             f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
         ]
-        problems += variant_problems(self, dict.fromkeys((*get_args(BaselineName), *AGENT_NAMES)))
+        problems += variant_problems(self, {*get_args(BaselineName), "bc_marks"})
         if taken := sorted(set(known) & set(self.evaluate.agents)):
             problems.append(
                 f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent"

@@ -45,9 +45,10 @@ def freeze_once(
     if snapshot is None:
         raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
     if not len(snapshot):
+        whose = f" of {', '.join(raters)}" if raters else ""
         raise ValueError(
-            f"{run.root} has no marks of {', '.join(raters)}, from which the stage {name!r} is to learn: "
-            f"name other raters with {name}.raters=..."
+            f"{run.root} has no marks{whose}, from which the stage {name!r} is to learn: "
+            f"name other raters with {name}.raters=..., or raise {name}.marked_share={share:g}"
         )
     return snapshot
 

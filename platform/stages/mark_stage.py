@@ -80,7 +80,8 @@ def _mark(run: Run) -> None:
         progress.close()
         if done < len(everything):
             raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command continues")
-        clock.finish(episodes=len(ids), marks=len(store.marks(ids)))
+        marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants
+        clock.finish(episodes=len(ids), marks=marks)
 
 
 Watch = tuple[str, str]  # a rater, and the id of the episode that it watches

@@ -36,7 +36,7 @@ def seed_results(run: Run) -> SeedResults:
         chance={kind: level.best_guess for kind, level in read_chance(folder).items()},
         heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
-        budget=_budget(run.config),
+        budget=budget_of(run.config),
         reward_models=_reward_models(run),
     )
 
@@ -55,7 +55,8 @@ def _last_measured(folder: Path) -> dict[str, float]:
     return {name: float(curve.values[-1]) for name, curve in curves.items() if name.startswith("heldout_")}
 
 
-def _budget(config: Config) -> Mapping[str, int]:
+def budget_of(config: Config) -> Mapping[str, int]:
+    """What a seed records and trains."""
     return {
         "demonstrations": config.collect.episodes,
         "episodes of the clone to mark": config.collect_agent.episodes,

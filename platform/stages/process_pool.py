@@ -91,6 +91,8 @@ def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, al
     """
     global _make_work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The pool ends its processes by SIGTERM, and a process in which it is blocked would pass the block on.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with, args=(alive,), name="watch-parent", daemon=True).start()
     torch.set_num_threads(1)
     _make_work = partial(make, give_up.is_set)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from interplay.core.settings_validation import ConfigT, SettingsError, build_config, did_you_mean
+from interplay.evaluation.probes import AGENT_NAME, RESERVED_NAMES
 
 # The sections in which a variant may differ, in the order of their stages: it trains the stage of the first section in
 # which it differs, and those after it. What comes before is shared with the run.
 SECTIONS = ("mark", "reward", "reinforce")
+ROUND = re.compile(r"round-\d+")  # whose snapshots have such names
 
 
 def variant_stages(changes: Mapping[str, Any]) -> tuple[str, ...]:
@@ -34,13 +37,15 @@ def variant_config(config: ConfigT, name: str) -> ConfigT:
     return build_config(type(config), changed)
 
 
-def variant_problems(config: Any, taken: Mapping[str, object]) -> Iterator[str]:
-    """What is wrong with the variants of `config`; `taken` are the names that they may not have."""
+def variant_problems(config: Any, taken: Collection[str]) -> Iterator[str]:
+    """What is wrong with the variants of `config`; `taken` are further names that they may not have."""
     for name, changes in config.variants.items():
         where = f"variants.{name}"
         unknown = [section for section in changes if section not in SECTIONS]
-        if name in taken:
-            yield f"{where} has the name of a baseline; choose another one"
+        if name in taken or name in RESERVED_NAMES or ROUND.fullmatch(name):
+            yield f"{where} has a name that agents, baselines or rounds have; choose another one"
+        elif not AGENT_NAME.fullmatch(name):
+            yield f"variants: a name consists of letters, digits, - and _, got {name!r}"
         elif not changes:
             yield f"{where} changes nothing; give a setting of {', '.join(SECTIONS)}"
         elif unknown:
@@ -63,6 +68,8 @@ def _problems_of(config: Any, name: str, where: str) -> Iterator[str]:
         return
     if "mark" not in config.variants[name]:
         return
+    if variant.reward.raters != config.variants[name].get("reward", {}).get("raters", variant.reward.raters):
+        yield f"{where}.reward.raters: a variant with raters of its own learns from their marks alone; leave it out"
     if both := sorted(set(variant.mark.raters) & set(config.mark.raters)):
         yield (
             f"{where}.mark needs raters of other names than the run's {', '.join(both)}, because all marks are in one "

@@ -12,7 +12,7 @@ import pytest
 
 from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.results_figures import _bars, results_figures
-from interplay.evaluation.results_page import joined_seeds, read_seeds, render_results, verdict, write_results_page
+from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 KINDS = ("go", "position")
@@ -121,15 +121,17 @@ def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
     elsewhere = [replace(SEED, seed=number, reward_models=measured) for number in (9, 2)]
     write_results_page(tmp_path, elsewhere)
     path = tmp_path / "results.json"
-    found = joined_seeds([SEED], {path: read_seeds(path)})
-    assert [seed.seed for seed in found] == [1, 2, 9]
+    found = [SEED, *added_seeds([path], [1], SEED.budget)]
+    assert [seed.seed for seed in found] == [1, 9, 2]
     page = render_results(found, {})
     assert line(page, "The modeled return rises").endswith("| holds |")
     assert line(page, "ar ") == "| ar | – | 0.70 (0.70 to 0.70) | – |"
     with pytest.raises(ValueError, match="has seed 2, which is there already"):
-        joined_seeds([replace(SEED, seed=2)], {path: read_seeds(path)})
+        added_seeds([path], [2], SEED.budget)
+    with pytest.raises(ValueError, match="has seed 9, which is there already"):
+        added_seeds([path, path], [1], SEED.budget)
     with pytest.raises(ValueError, match="other budgets"):
-        joined_seeds([replace(SEED, budget={"demonstrations": 1})], {path: read_seeds(path)})
+        added_seeds([path], [1], {"demonstrations": 1})
 
 
 @pytest.mark.parametrize("content", [None, "not json", '[{"seed": 1}]', "[3]"])

@@ -168,8 +168,9 @@ def test_the_process_ends_with_the_one_that_started_it_even_if_it_is_killed(clon
 @pytest.mark.slow
 def test_a_stopped_round_saves_its_baselines_too(cloned: Path, tmp_path: Path) -> None:
     settings = tiny(copied(cloned, tmp_path), LONG, ENDLESS)
-    marked = AfterCall("interplay.launch.concurrent_baselines:ConcurrentBaselines.reached", 4)
-    result = run_and_signal(["round", "1", *settings], signal.SIGTERM, marked, tmp_path / "log")
+    printed = str(tmp_path / "run/baselines/training.txt")
+    learning = AfterCall("interplay.learner.learner:Learner.learn", 1, file=printed, text="clone 6/")
+    result = run_and_signal(["round", "1", *settings], signal.SIGTERM, learning, tmp_path / "log")
     assert result.code == 130, result.output
     assert "baselines: stopped and saved at update" in result.output
     assert updates(opened(settings)) > 4

@@ -139,7 +139,14 @@ def records_differ(folder: Path, base: Path, stage: str) -> bool:
     ("settings", "expected"),
     [
         (("baselines=[halfed]", "variants.halved.reward.marked_share=0.5"), "names 'halfed'. Did you mean 'halved'?"),
-        (("variants.ar.reward.marked_share=0.5",), "variants.ar has the name of a baseline"),
+        (("variants.ar.reward.marked_share=0.5",), "variants.ar has a name that agents, baselines or rounds have"),
+        (("variants.chance.reward.marked_share=0.5",), "variants.chance has a name that agents"),
+        (("variants.round-2.reward.marked_share=0.5",), "variants.round-2 has a name that agents"),
+        (("variants={../x: {reward: {marked_share: 0.5}}}",), "letters, digits, - and _, got '../x'"),
+        (
+            ("variants.kind={mark: {raters: [kind]}, reward: {raters: [other]}}", "reward.raters=[rater-1]"),
+            "variants.kind.reward.raters: a variant with raters of its own",
+        ),
         (("variants.wide.agent.width=32",), "variants.wide.agent: a variant shares recordings and clone"),
         (("variants.wrong.reward.updates=3",), "variants.wrong: reward.updates"),
         (("variants.few.reward.marked_share=0",), "marked_share is above 0"),

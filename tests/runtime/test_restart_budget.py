@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interplay.runtime.crashes import RestartBudget
+from interplay.runtime.restart_budget import RestartBudget
 
 
 class Clock:

@@ -23,7 +23,7 @@ from interplay.core.files import JsonLines, write_whole
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports, RestartBudget
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.cluster_session import (
@@ -41,6 +41,7 @@ from interplay.runtime.ray.learner_host import (
     StageFunction,
 )
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, lost_before_start, remote_class
+from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)
 

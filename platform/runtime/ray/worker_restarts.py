@@ -22,12 +22,13 @@ from ray import ObjectRef
 from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports, RestartBudget
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import WorkerPlacement
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker import Worker
+from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)
 

@@ -105,6 +105,8 @@ class FilmLibrary:
         """What is wrong, empty for nothing. Raises ConnectionError if the process ends before it answers."""
         async with self._asking:
             if self._process is None or self._process.poll() is not None or self._streams is None:
+                if self._process is not None:
+                    self._process.terminate()
                 self._process, ours = start_process(
                     "interplay.studio.films.film_process",
                     *(str(self._height), str(self._quality)),
@@ -112,12 +114,13 @@ class FilmLibrary:
                 )
                 self._streams = await asyncio.open_connection(sock=ours)
             reader, writer = self._streams
+            self._streams = None  # until the answer has been read, so that no other request receives it
             writer.write(packed(request))
             await writer.drain()
             answer = await receive_packed(reader)
             if not isinstance(answer, dict):
-                self._streams = None
                 raise ConnectionError("the film process ended")
+            self._streams = reader, writer
             return str(answer.get("error", ""))
 
     def _drop_oldest(self, keep: Path) -> None:
