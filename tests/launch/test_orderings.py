@@ -141,8 +141,8 @@ def records_differ(folder: Path, base: Path, stage: str) -> bool:
         (("baselines=[halfed]", "variants.halved.reward.marked_share=0.5"), "names 'halfed'. Did you mean 'halved'?"),
         (("variants.ar.reward.marked_share=0.5",), "variants.ar has a name that agents, baselines or rounds have"),
         (("variants.chance.reward.marked_share=0.5",), "variants.chance has a name that agents"),
-        (("variants.round-2.reward.marked_share=0.5",), "variants.round-2 has a name that agents"),
-        (("variants={../x: {reward: {marked_share: 0.5}}}",), "letters, digits, - and _, got '../x'"),
+        (("++variants={round-2: {reward: {marked_share: 0.5}}}",), "variants.round-2 has a name that agents"),
+        (("++variants={../x: {reward: {marked_share: 0.5}}}",), "letters, digits, - and _, got '../x'"),
         (
             ("variants.kind={mark: {raters: [kind]}, reward: {raters: [other]}}", "reward.raters=[rater-1]"),
             "variants.kind.reward.raters: a variant with raters of its own",
