@@ -22,19 +22,10 @@ TIMEOUT_SECONDS = 1200  # on a busy machine a start takes minutes
 
 @dataclass(frozen=True)
 class AfterCall:
-    """The moment after the `count`-th call of a function returns, or after the first later call at whose return a file
-    contains a text. `function`: module:name or module:Class.method."""
+    """The moment after the `count`-th call of a function returns. `function`: module:name or module:Class.method."""
 
     function: str
     count: int
-    file: str = ""
-    text: str = ""
-
-    def is_reached(self, calls: int) -> bool:
-        """Whether it is reached after as many calls."""
-        if not self.file:
-            return calls == self.count
-        return calls >= self.count and Path(self.file).exists() and self.text in Path(self.file).read_text()
 
 
 @dataclass(frozen=True)
@@ -72,15 +63,14 @@ def _signal_after(number: signal.Signals, moment: AfterCall) -> None:
     *outer, name = path.split(".")
     for attribute in outer:
         owner = getattr(owner, attribute)
-    calls, is_sent = 0, False
+    calls = 0
     function = getattr(owner, name)
 
     def counted(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls, is_sent
+        nonlocal calls
         result = function(*args, **kwargs)
         calls += 1
-        if not is_sent and moment.is_reached(calls):
-            is_sent = True
+        if calls == moment.count:
             os.kill(os.getpid(), number)
         return result
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from outcomes import assert_equal_nested
 from processes import becomes_true, is_running
-from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.launch.compose import compose
@@ -163,17 +162,6 @@ def test_the_process_ends_with_the_one_that_started_it_even_if_it_is_killed(clon
         finally:
             parent.kill()
     assert becomes_true(lambda: not is_running(int(file.read_text())))
-
-
-@pytest.mark.slow
-def test_a_stopped_round_saves_its_baselines_too(cloned: Path, tmp_path: Path) -> None:
-    settings = tiny(copied(cloned, tmp_path), LONG, ENDLESS)
-    printed = str(tmp_path / "run/baselines/training.txt")
-    learning = AfterCall("interplay.learner.learner:Learner.learn", 1, file=printed, text="clone 6/")
-    result = run_and_signal(["round", "1", *settings], signal.SIGTERM, learning, tmp_path / "log")
-    assert result.code == 130, result.output
-    assert "baselines: stopped and saved at update" in result.output
-    assert updates(opened(settings)) > 4
 
 
 @pytest.mark.slow
