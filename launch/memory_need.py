@@ -35,8 +35,8 @@ WORLD_BYTES = 600_000  # one world after its first reset, measured with one room
 REQUEST_BYTES = 1_400  # one episode that is still to be recorded or played: its seeds and random stream, measured
 COPIES_OF_WEIGHTS = 4  # the weights, their gradients and the two moments of Adam
 # Share of the estimated activations that is certain. Measured peaks of one update: 1.5 times the estimate with the nano
-# agent (816 rows of 72x96), 0.85 times with 5m (44 rows), where the CPU's attention keeps no scores.
-CERTAIN = 0.75
+# agent (816 rows of 72x96), 0.70 to 0.76 times with 5m (102 rows), where the CPU's attention keeps no scores.
+CERTAIN = 0.6
 
 
 @dataclass(frozen=True)
