@@ -40,6 +40,7 @@ class SetterReplayConfig:
     # then stays open, even if the recorded setter ended it.
     until: Literal["time", "done"] = "time"
     hold_steps: int = 0  # with `done`: steps for which an instruction must stay done before its episode ends
+    kinds: tuple[str, ...] = ()  # replay only episodes with a task of one of these kinds; empty: all
     # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
     # pays more than answers that are right less than half of the time.
     silence_costs: bool = True

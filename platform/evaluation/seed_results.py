@@ -29,6 +29,8 @@ class SeedResults:
     budget: Mapping[str, int]  # what was recorded and trained
     # By the agent that was reinforced on it, what was last measured of a reward model on held-out episodes.
     reward_models: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    # By the agent that was reinforced on scripted rewards of some kinds of probes alone: these kinds.
+    scripted_kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:

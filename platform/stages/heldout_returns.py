@@ -12,14 +12,13 @@ import numpy as np
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
-from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
 from interplay.reward.reward_functions import LaneState, RewardFunction
 from interplay.stages.returns_ledger import HeldoutReturns
 from interplay.stages.reward_source import RewardSource
-from interplay.stages.rollout_parts import SETTERS, local_policy, replay_actor
+from interplay.stages.rollout_parts import local_policy, replay_actor, replayed_episodes
 from interplay.stages.run import ReportActivity, Run
 from interplay.stages.shared_parts import checkpoint_of
 
@@ -40,8 +39,9 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
     if config.heldout_episodes == 0:
         logger.info("held-out returns are not measured: reinforce.heldout_episodes=0")
         return None
-    ids = snapshot.select(EpisodeFilter(split="heldout", kinds=SETTERS))
+    ids = replayed_episodes(snapshot, config.actor, "heldout")
     if not ids:
+        logger.info("held-out returns are not measured: no held-out episode can be replayed")
         return None
     lanes = min(config.heldout_episodes, len(ids))
     once = replace(config.actor, lanes=lanes, blocks=1, learned_setters=0.0, stagger=False)

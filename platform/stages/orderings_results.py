@@ -11,8 +11,8 @@ from interplay.evaluation.metric_curves import read_curves
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
-from interplay.stages.baselines import FOLDER, baseline_of, trained_baselines
-from interplay.stages.config import Config
+from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
+from interplay.stages.config import LEARNED_REWARDS, Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
@@ -38,6 +38,7 @@ def seed_results(run: Run) -> SeedResults:
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
         budget=budget_of(run.config),
         reward_models=_reward_models(run),
+        scripted_kinds=_scripted_kinds(run),
     )
 
 
@@ -48,6 +49,16 @@ def _reward_models(run: Run) -> Mapping[str, Mapping[str, float]]:
         if "reward" in baseline_of(run.config, name).stages:
             folders[name] = run.root / FOLDER / name / "reward"
     return {name: found for name, folder in folders.items() if (found := _last_measured(folder))}
+
+
+def _scripted_kinds(run: Run) -> Mapping[str, Sequence[str]]:
+    """The kinds of tasks that baselines with a scripted reward were reinforced on, where these are not all kinds."""
+    settings = {name: baseline_config(run.config, name).reinforce for name in trained_baselines(run)}
+    return {
+        name: each.actor.kinds
+        for name, each in settings.items()
+        if each.actor.kinds and each.reward not in LEARNED_REWARDS
+    }
 
 
 def _last_measured(folder: Path) -> dict[str, float]:

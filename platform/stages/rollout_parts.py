@@ -83,6 +83,22 @@ def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
     return torch_generator(run.seed, STAGE, split, "actor", *share.names)
 
 
+def replayed_episodes(snapshot: Snapshot, config: SetterReplayConfig, split: str) -> list[str]:
+    """The ids of a split's episodes whose setters are replayed.
+
+    Raises:
+        ValueError: no recorded setter gave a task of a kind that `config.kinds` names.
+    """
+    if config.kinds:
+        recorded = {kind for entry in snapshot.entries(EpisodeFilter(kinds=SETTERS)) for kind in entry.task_kinds}
+        if unknown := sorted(set(config.kinds) - recorded):
+            raise ValueError(
+                f"reinforce.actor.kinds names {', '.join(unknown)}, which no setter of {snapshot.path} asked for; "
+                f"allowed: {', '.join(sorted(recorded))}, or none for all"
+            )
+    return snapshot.select(EpisodeFilter(split=split, kinds=SETTERS, tasks=config.kinds))
+
+
 def replay_actor(
     run: Run,
     snapshot: Snapshot,
@@ -94,7 +110,7 @@ def replay_actor(
     share: Share = ALONE,
 ) -> SetterReplayActor:
     """A setter-replay actor over its share of a split's episodes."""
-    ids = snapshot.select(EpisodeFilter(split=split, kinds=SETTERS))
+    ids = replayed_episodes(snapshot, config, split)
     seed = derive_seed(run.seed, STAGE, split, "setters")
     first_steps = None
     if config.stagger:

@@ -74,6 +74,24 @@ def test_the_findings_compare_with_the_longer_clone() -> None:
     assert line(page, "IBT beats AR").endswith("| – | not tested |"), "no AR agent has played"
 
 
+@pytest.mark.parametrize(
+    ("go", "position", "value"),
+    [
+        (0.6, 0.2, "+0.10"),  # gains 0.2 on go; BC+RL is 0.1 better on position
+        (0.45, 0.1, "+0.05"),
+        (0.9, 0.4, "-0.10"),  # as good on what it was not paid for
+        (0.3, 0.1, "-0.10"),  # worse on what it was paid for
+    ],
+)
+def test_a_scripted_reward_shall_help_on_its_probes_and_not_beyond_them(go: float, position: float, value: str) -> None:
+    success = SEED.success | {"scripted_probes": {"go": go, "position": position}}
+    seed = replace(SEED, success=success, scripted_kinds={"scripted_probes": ["go"]})
+    assert f"| {value} |" in line(render_results([seed], {}), "Reinforcement on scripted")
+    assert line(render_results([replace(seed, scripted_kinds={})], {}), "Reinforcement on scripted").endswith(
+        "not tested |"
+    )
+
+
 def test_without_a_longer_clone_the_page_names_the_clone() -> None:
     page = render_results([replace(SEED, success={name: SEED.success[name] for name in ("bc", "bc_rl")})], {})
     assert "| BC+RL minus twice BC | +0.10 |" in line(page, "Reinforcement about doubles")

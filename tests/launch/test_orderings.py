@@ -21,7 +21,8 @@ from interplay.stages.stage_folder import StageConflict, setting_differences, wr
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
-BASELINES_RUN = ("orderings.seeds=[7]", "baselines=[bc_long,bc_large,cloning_only]")
+BASELINES_RUN = ("orderings.seeds=[7]", "baselines=[bc_long,bc_large,cloning_only,scripted]")
+SCRIPTED = "variants.scripted={reinforce: {reward: success, actor: {achieved: true, kinds: [go]}}}"
 
 
 WEIGHTS = "reinforce.learner.objective.weights"
@@ -56,12 +57,15 @@ def test_the_longer_clone_gets_the_updates_of_the_stages_that_run(reward: str, u
 def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = tiny(tmp_path, *PROBES, *BASELINES_RUN, "reward.training.updates=2", "reinforce.updates_per_batch=2")
+    settings = tiny(
+        tmp_path, *PROBES, *BASELINES_RUN, SCRIPTED, "reward.training.updates=2", "reinforce.updates_per_batch=2"
+    )
     interplay("orderings", settings)
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [seed["seed"] for seed in found] == [7]
     assert 0 <= found[0]["reward_models"]["bc_rl"]["heldout_pair_accuracy"] <= 1
-    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_long", "bc_large", "cloning_only", "bc_marks"]
+    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_long", "bc_large", "cloning_only", "scripted", "bc_marks"]
+    assert found[0]["scripted_kinds"] == {"scripted": ["go"]}
     page = (tmp_path / "run" / "results.md").read_text()
     assert "not tested: 1 seed" in page and "| cloning_only |" in page
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from signalled_run import AfterCall, run_and_signal
 from test_resume import LOGGED, same_runs, twelve
-from tiny_runs import copied, interplay, rows
+from tiny_runs import copied, interplay, refused, rows
 
 SUCCESS = ("reinforce.reward=success", "reinforce.actor.achieved=true", "reinforce.actor.lanes=8")
 
@@ -38,3 +38,17 @@ def test_a_killed_run_resumes_bit_for_bit(straight: Path, cloned: Path, tmp_path
     assert result.code == -signal.SIGKILL, result.output
     interplay("reinforce", settings(killed))
     same_runs(straight, killed, "reinforce")
+
+
+def test_only_tasks_of_the_given_kinds_are_replayed(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    interplay("reinforce", [*settings(root), "reinforce.actor.kinds=[go]"])
+    logged = rows(root / "run" / "reinforce" / "metrics.jsonl")
+    assert {name for row in logged for name in row if name.startswith("tasks/")} == {"tasks/go"}
+
+
+def test_a_kind_that_no_setter_asked_for_is_refused(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused("reinforce", [*settings(copied(cloned, tmp_path)), "reinforce.actor.kinds=[go,dance]"], capsys)
+    assert "reinforce.actor.kinds names dance, which no setter of" in said and "allowed: " in said
