@@ -104,6 +104,24 @@ def grouped_bars(
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
+def differences(values: Mapping[str, Estimate], title: str, axis: str, caption: str) -> SvgFigure:
+    """One row per name: a difference as a point with its interval, and a line at 0."""
+
+    def draw(axes: Axes) -> None:
+        axes.axvline(0, color=_INK, linewidth=0.9)
+        for place, found in enumerate(values.values()):
+            color = _INK if not found.excludes(0) else POSITIVE if found.value > 0 else NEGATIVE
+            axes.plot([found.low, found.high], [place, place], color=color, linewidth=1.2)
+            axes.plot([found.value], [place], "o", color=color, markersize=5)
+        axes.set_yticks(range(len(values)), list(values))
+        axes.set_ylim(len(values) - 0.5, -0.5)
+        axes.grid(visible=True, axis="x")
+        axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        axes.set_xlabel(axis)
+
+    return SvgFigure(_svg(draw, title, wide=True, height=0.9 + 0.22 * len(values)), caption, wide=True)
+
+
 def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str) -> SvgFigure:
     """The share of episodes solved against time, one line per agent, with the band of its interval."""
 
@@ -315,10 +333,11 @@ def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, la
         axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
 
 
-def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.6) -> str:
+def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float | None = None) -> str:
     """Draws onto new axes and returns inline SVG without a fixed size."""
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(7.6, 3.0) if wide else (3.7, height), layout="constrained")
+        size = (7.6 if wide else 3.7, height or (3.0 if wide else 2.6))
+        figure = Figure(figsize=size, layout="constrained")
         figure.patch.set_alpha(0)
         axes = figure.add_subplot()
         draw(axes)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from interplay.evaluation import figures
 from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 # Agents that are drawn, in this order; the tables of the page have all of them.
-AGENTS = ("bc", "bc_long", "bc_marks", "cloning_only", "bc_rl", "true_progress")
+BC_RL = "bc_rl"
+AGENTS = ("bc", "bc_long", "bc_marks", "cloning_only", BC_RL, "true_progress")
 Shares = Mapping[str, Mapping[str, float]]  # by agent and kind of probe
 
 
@@ -35,6 +39,14 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
         if drawn:
             dashes = " Dashes: chance." if guessing else ""
             found[name] = figures.grouped_bars(drawn, guessing, title, _spread(seeds) + dashes, legend=True)
+    apart = _minus_bc_rl(seeds)
+    if apart:
+        found["differences"] = figures.differences(
+            apart,
+            "Each agent against BC+RL",
+            "success minus that of BC+RL, mean over the kinds of probes",
+            f"{_spread(seeds)} Green and red: the interval excludes 0.",
+        )
     heard = _bars(seeds, lambda seed: seed.listening, None)
     if heard:
         title = "Listening: success under own words minus under other words"
@@ -45,7 +57,9 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
 def _spread(seeds: Sequence[SeedResults]) -> str:
     probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
     if len(seeds) == 1:
-        return f"Probes: {probes}. One seed: 95% intervals of shares are Wilson's, over its probes; others have none."
+        return (
+            f"Probes: {probes}. One seed: 95% intervals are over its probes (of shares: Wilson's; listening has none)."
+        )
     return f"Probes of a seed: {probes}. Mean of {len(seeds)} seeds, with Student's 95% interval over seeds."
 
 
@@ -64,6 +78,28 @@ def _bars(
             elif values:
                 bars.setdefault(kind, {})[agent] = _mean(values)
     return bars
+
+
+def _minus_bc_rl(seeds: Sequence[SeedResults]) -> dict[str, Estimate]:
+    """By agent, its mean success over kinds minus that of BC+RL in the same seed."""
+    found = {}
+    for agent in dict.fromkeys(agent for seed in seeds for agent in seed.success if agent != BC_RL):
+        both = [seed for seed in seeds if {agent, BC_RL} <= set(seed.success)]
+        values = [
+            float(np.mean([seed.success[agent][k] - seed.success[BC_RL][k] for k in seed.probes])) for seed in both
+        ]
+        if len(seeds) == 1 and both:
+            error = 1.96 * math.sqrt(_variance(both[0], agent) + _variance(both[0], BC_RL))
+            found[agent] = Estimate(values[0], values[0] - error, values[0] + error, 1)
+        elif both:
+            found[agent] = _mean(values)
+    return found
+
+
+def _variance(seed: SeedResults, agent: str) -> float:
+    """Of an agent's mean success over kinds, from the number of probes of one seed; two agents count as independent."""
+    terms = [seed.success[agent][kind] * (1 - seed.success[agent][kind]) / count for kind, count in seed.probes.items()]
+    return sum(terms) / len(terms) ** 2
 
 
 def _mean(values: Sequence[float]) -> Estimate:

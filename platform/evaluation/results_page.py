@@ -229,11 +229,12 @@ def _shares(
     kinds = dict.fromkeys(kind for seed in seeds for kind in seed.probes)
     rows = []
     if chance:
-        rows.append(("chance", *(_text([s.chance[k] for s in seeds if k in s.chance]) for k in kinds)))
+        rows.append(("chance", *(_text([s.chance[k] for s in seeds if k in s.chance]) for k in kinds), ""))
     for agent in agents:
         found = [chosen(seed)[agent] for seed in seeds if agent in chosen(seed)]
-        rows.append((agent, *(_text([shares[k] for shares in found if k in shares]) for k in kinds)))
-    return _table(("agent", *kinds), rows)
+        means = [_mean([shares[kind] for kind in kinds]) for shares in found if set(kinds) <= set(shares)]
+        rows.append((agent, *(_text([shares[k] for shares in found if k in shares]) for k in kinds), _text(means)))
+    return _table(("agent", *kinds, "mean"), rows)
 
 
 REWARD_MEASURES = {

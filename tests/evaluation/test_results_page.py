@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from interplay.evaluation.estimates import Estimate, wilson
-from interplay.evaluation.results_figures import _bars, results_figures
+from interplay.evaluation.results_figures import _bars, _minus_bc_rl, results_figures
 from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
@@ -110,7 +110,7 @@ def test_seeds_are_averaged_by_agent_and_kind() -> None:
 def test_the_page_shows_figures_that_lie_beside_it(tmp_path: Path) -> None:
     page = write_results_page(tmp_path, [SEED]).read_text()
     named = re.findall(r"\]\((results_\w+\.svg)\)", page)
-    assert named == [f"results_{name}.svg" for name in ("returns", "answers", "success", "early", "listening")]
+    assert named == [f"results_{name}.svg" for name in ("returns", "answers", "success", "early", "differences", "listening")]
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == sorted(named)
     success = (tmp_path / "results_success.svg").read_text()
     assert all(agent in success for agent in ("bc_long", "bc_rl", "position")) and "var(--" not in success
@@ -120,7 +120,7 @@ def test_the_page_shows_figures_that_lie_beside_it(tmp_path: Path) -> None:
 def test_a_figure_without_data_is_left_out(tmp_path: Path) -> None:
     silent = replace(SEED, answers={}, heldout_returns=[], listening={})
     assert "results_answers" not in write_results_page(tmp_path, [silent]).read_text()
-    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["results_early.svg", "results_success.svg"]
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["results_differences.svg", "results_early.svg", "results_success.svg"]
 
 
 def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seeds() -> None:
@@ -132,6 +132,17 @@ def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seed
     assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7])
     assert bars["go"]["bc"] == Estimate(0.2, 0.2, 0.2, 1), "no interval over seeds of one seed's agent"
     assert _bars([SEED], lambda seed: seed.success, wilson)["go"]["bc"] == wilson(10, 50)
+
+
+def test_agents_are_compared_with_bc_rl_in_the_mean_over_kinds() -> None:
+    one = _minus_bc_rl([SEED])
+    assert list(one) == ["bc", "bc_long"] and one["bc"].value == pytest.approx((0.2 - 0.9 + 0.1 - 0.3) / 2)
+    variance = (0.2 * 0.8 + 0.1 * 0.9 + 0.9 * 0.1 + 0.3 * 0.7) / 50 / 4
+    assert one["bc"].high - one["bc"].value == pytest.approx(1.96 * math.sqrt(variance))
+    other = replace(SEED, success={**SEED.success, "bc": {"go": 0.4, "position": 0.1}})
+    assert _minus_bc_rl([SEED, other])["bc"].value == pytest.approx(-0.4)
+    assert _minus_bc_rl([SEED, other])["bc"].low == pytest.approx(over_seeds([-0.45, -0.35]).low)
+    assert line(render_results([SEED], {}), "bc_rl").endswith("| 0.60 |"), "the table has the mean over kinds"
 
 
 def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
