@@ -287,7 +287,12 @@ class EpisodeIndex(ABC):
         """The raters that watched each episode, sorted, with or without marking it; unrated ones are left out."""
         query, values = RATED, list[str]()
         if episodes is not None and len(episodes) == 1:
-            query, values = f"SELECT * FROM ({RATED}) WHERE episode = ?", [*episodes]
+            # In both parts: SQLite does not pass a condition on the union down to the indices.
+            query = (
+                "SELECT episode, rater FROM ratings WHERE episode = ?1 "
+                "UNION SELECT episode, rater FROM marks WHERE episode = ?1 AND undone IS NULL"
+            )
+            values = [*episodes]
         wanted = None if episodes is None else set(episodes)
         found: dict[str, tuple[str, ...]] = {}
         for episode, rater in self._rows(f"SELECT * FROM ({query}) ORDER BY episode, rater", values):

@@ -6,7 +6,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,6 +167,24 @@ def test_raters_without_a_mark_are_kept(tmp_path: Path) -> None:
     assert snapshot.raters([ids[1]]) == {ids[1]: ("ann", "bob")}
     with EpisodeStore(tmp_path) as again:
         assert again.raters() == {**expected, ids[0]: ("ann", "bob", "eve")}
+
+
+@pytest.mark.parametrize("ask", [Snapshot.marks, Snapshot.raters, Snapshot.read])
+def test_one_episode_is_found_by_an_index(tmp_path: Path, ask: Callable[[Snapshot, Any], object]) -> None:
+    """A scan of all marks for each episode that a stream decodes took most of the time of a stage."""
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 8, 1)])
+    store.add_ratings([(ids[0], "bob")])
+    snapshot = store.snapshot("one")
+    queries: list[str] = []
+    snapshot._database.set_trace_callback(queries.append)
+    ask(snapshot, ids[0] if ask is Snapshot.read else [ids[0]])
+    snapshot._database.set_trace_callback(None)
+    (query,) = [text for text in queries if text.startswith("SELECT")]
+    plan = [row[3] for row in snapshot._database.execute(f"EXPLAIN QUERY PLAN {query}")]
+    assert any("SEARCH" in step for step in plan) and not any(
+        "SCAN" in step and "subquery" not in step for step in plan
+    )
 
 
 def test_stores_and_snapshots_of_before_ratings_are_read(tmp_path: Path) -> None:

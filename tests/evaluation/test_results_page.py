@@ -110,7 +110,9 @@ def test_seeds_are_averaged_by_agent_and_kind() -> None:
 def test_the_page_shows_figures_that_lie_beside_it(tmp_path: Path) -> None:
     page = write_results_page(tmp_path, [SEED]).read_text()
     named = re.findall(r"\]\((results_\w+\.svg)\)", page)
-    assert named == [f"results_{name}.svg" for name in ("returns", "answers", "success", "early", "differences", "listening")]
+    assert named == [
+        f"results_{name}.svg" for name in ("returns", "answers", "success", "early", "differences", "listening")
+    ]
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == sorted(named)
     success = (tmp_path / "results_success.svg").read_text()
     assert all(agent in success for agent in ("bc_long", "bc_rl", "position")) and "var(--" not in success
@@ -120,7 +122,11 @@ def test_the_page_shows_figures_that_lie_beside_it(tmp_path: Path) -> None:
 def test_a_figure_without_data_is_left_out(tmp_path: Path) -> None:
     silent = replace(SEED, answers={}, heldout_returns=[], listening={})
     assert "results_answers" not in write_results_page(tmp_path, [silent]).read_text()
-    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["results_differences.svg", "results_early.svg", "results_success.svg"]
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
+        "results_differences.svg",
+        "results_early.svg",
+        "results_success.svg",
+    ]
 
 
 def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seeds() -> None:
