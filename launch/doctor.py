@@ -152,7 +152,7 @@ def graphics_card() -> Check:
     except (ImportError, OSError) as error:
         return Check("gpu", "fail", f"torch does not load: {error}", "reinstall torch for this machine: pytorch.org")
     if not torch.cuda.is_available():
-        return Check("gpu", "note", "none: runs use the CPU", "use the laptop preset, which needs no GPU")
+        return Check("gpu", "note", "none: runs use the CPU", "nothing; experiment=demo is small enough for a CPU")
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return Check("gpu", "ok", ", ".join(names))
 

@@ -75,10 +75,12 @@ def renamed_value(path: str, value: Any) -> str | None:
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """' Did you mean ...?' if a known name is similar, else the list of all known names."""
+    return _nearest(name, known) or f" Known: {', '.join(sorted(known)) or 'none'}."
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f" Did you mean {near[0]!r}?"
-    return f" Known: {', '.join(sorted(known)) or 'none'}."
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 Loc = tuple[str | int, ...]  # path to a value: names of fields, keys of mappings, indices
@@ -171,8 +173,11 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
         return f"expected the settings of {hint.__name__} as a mapping, got {value!r}"
     if kind == "tuple_type":
         return f"expected a list ({_described(hint)}), got {value!r}"
-    near = did_you_mean(value, [str(choice) for choice in get_args(hint)]) if isinstance(value, str) else ""
-    return f"expected {_described(hint)}, got {value!r}" + (f".{near}" if kind == "literal_error" else "")
+    expected = f"expected {_described(hint)}, got {value!r}"
+    if kind == "literal_error" and isinstance(value, str):
+        near = _nearest(value, [str(choice) for choice in get_args(hint)])
+        return f"{expected}.{near}" if near else expected
+    return expected
 
 
 def _real(hint: Any) -> Any:

@@ -57,8 +57,8 @@ def warn_unless_listening(run: Run, snapshot: Snapshot) -> dict[str, float]:
     if gap is not None and gap < config.listening_threshold:
         logger.warning(
             "the agent of %s hardly listens: held-out movements are %.4f%s nats per step likelier under their own "
-            "instruction than under another, less than reinforce.listening_threshold=%g. Reinforcement may improve an "
-            "agent that ignores its instructions; clone longer, or from more episodes, before",
+            "instruction than under another, less than reinforce.listening_threshold=%g. Reinforcement would then "
+            "improve an agent that ignores its instructions; clone longer or from more episodes first",
             config.start,
             gap,
             "" if error is None else f" +- {error:.4f}",

@@ -104,6 +104,12 @@ def test_a_message_says_what_was_seen_and_what_is_allowed(settings: dict[str, An
     assert words in str(caught.value)
 
 
+def test_choices_are_listed_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        build_config(Optimizer, {"name": "rmsprop"})
+    assert caught.value.problems == ("name: expected one of adam, sgd, got 'rmsprop'",)
+
+
 def test_a_list_of_the_wrong_length_has_one_problem() -> None:
     with pytest.raises(SettingsError) as caught:
         build_config(Training, {"steps": 1, "image": ["two"]})

@@ -18,6 +18,7 @@ from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.config import typed_name
 from interplay.studio.marks import rater_quality
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
@@ -40,7 +41,10 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
     """
     file = root / "studio" / "studio.db"
     if not file.exists():
-        raise ValueError(f"{root} has no studio whose people could be exported: type interplay studio first")
+        raise ValueError(
+            f"{root} has no studio whose people could be exported; type in another terminal: "
+            f"interplay studio {typed_name(root)}"
+        )
     with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
         tables = {**_of_store(store, rate), **_of_people(database, store)}
         if identities:
