@@ -39,7 +39,8 @@ class SetterReplayConfig:
     # The end of an episode: when its time is up; with `done` already when its last task is done or answered. That task
     # then stays open, even if the recorded setter ended it.
     until: Literal["time", "done"] = "time"
-    hold_steps: int = 0  # with `done`: steps for which an instruction must stay done before its episode ends
+    # Steps for which an instruction must stay done before its episode ends (`until=done`) or `reward=success` pays.
+    hold_steps: int = 0
     kinds: tuple[str, ...] = ()  # replay only episodes with a task of one of these kinds; empty: all
     # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
     # pays more than answers that are right less than half of the time.

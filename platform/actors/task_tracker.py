@@ -34,8 +34,10 @@ class _TrackerState:
     heard: bool = False  # the agent has seen a row with this task
     done: list[bool] = field(default_factory=list)  # success of each judged task
     over: bool = False  # the last task is done or answered; only with `until_done`
-    held: int = 0  # rows in succession at which the last task, an instruction, was done; only with `until_done`
-    succeeded: bool = False  # the task was done at some row at which it was active; only with `achieves`
+    held: int = (
+        0  # rows in succession at which the task was done; only with `achieves`, or the last one with `until_done`
+    )
+    succeeded: bool = False  # the task was achieved; only with `achieves`
     achieved: int = 0  # number of tasks for which that holds
     passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
 
@@ -52,7 +54,7 @@ class TaskTracker:
         achieves: `achieved` will be read.
         until_done: `over` will be called. The last task then stays open after the row at which the recorded setter
             ended it.
-        hold: steps for which an instruction must stay done until it is over.
+        hold: steps for which an instruction must stay done until it is achieved or over.
         silence_costs: a question that ends without an answer lowers the progress by 1, as a wrong answer does.
     """
 
@@ -96,9 +98,8 @@ class TaskTracker:
             return
         state.passed = None
         state.heard = row > self._dialogue[state.number].step
-        if self._achieves and state.heard and state.ended_with is None and not state.succeeded:
-            state.succeeded = self._succeeds(facts())
-            state.achieved += state.succeeded
+        if state.heard and state.ended_with is None and (self._achieves or self._keeps_open(state.number)):
+            self._judge_row(facts())
         ended = None if self._keeps_open(state.number) else self._dialogue[state.number].ended
         if state.ended_with is None and row == ended:
             truth = facts()
@@ -115,9 +116,6 @@ class TaskTracker:
                 passed=self._outcome(state.done[-1]),
             )
 
-        if self._keeps_open(self._state.number) and row > self._dialogue[self._state.number].step:
-            self._update_over(facts())
-
     @property
     def passed(self) -> TaskOutcome | None:
         """How the task before the current one went, at the row at which the current one was asked; else None."""
@@ -125,9 +123,11 @@ class TaskTracker:
 
     @property
     def achieved(self) -> int:
-        """The number of tasks so far that were done at some row at which they were active. Each counts once: an
-        instruction from the first such row on, also if it is undone later; a question from its answer on, if the first
-        one is right. Wrong answers and silence count as 0."""
+        """The number of tasks so far that were achieved while they were active, each counted once.
+
+        An instruction counts from the row on at which it has stayed done for `hold` steps, also if it is undone later; a
+        question from its answer on, if the first one is right. Wrong answers and silence count as 0.
+        """
         return self._state.achieved
 
     @property
@@ -169,13 +169,17 @@ class TaskTracker:
     def _keeps_open(self, number: int) -> bool:
         return self._until_done and number + 1 == len(self._tasks)
 
-    def _update_over(self, facts: Any) -> None:
+    def _judge_row(self, facts: Any) -> None:
+        """Updates `achieved` and `over` by the active task, which the agent has heard."""
         state = self._state
-        if self._tasks[state.number].answer is not None:
-            state.over = bool(state.said)
-            return
-        state.held = state.held + 1 if self._succeeds(facts) else 0
-        state.over = state.held > self._hold
+        succeeds, question = self._succeeds(facts), self._tasks[state.number].answer is not None
+        state.held = state.held + 1 if succeeds else 0
+        lasts = succeeds if question else state.held > self._hold
+        if self._achieves and lasts and not state.succeeded:
+            state.succeeded = True
+            state.achieved += 1
+        if self._keeps_open(state.number):
+            state.over = bool(state.said) if question else lasts
 
     def _succeeds(self, facts: Any) -> bool:
         return bool(self._tasks[self._state.number].success(facts, self._state.said))

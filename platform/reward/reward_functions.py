@@ -85,9 +85,10 @@ class ProgressReward(RewardFunction):
 
 
 class SuccessReward(RewardFunction):
-    """+1 at the step in which a task becomes successful, once a task; 0 otherwise, also for a wrong answer.
+    """+1 at the step in which a task is achieved, once a task; 0 otherwise, also for a wrong answer.
 
-    The reward of the scripted probes (section 6.3 of the paper).
+    An instruction is achieved once it has stayed done for `reinforce.actor.hold_steps`, as in the probes. The reward of
+    the scripted probes (section 6.3 of the paper).
     """
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:

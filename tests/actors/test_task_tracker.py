@@ -220,3 +220,15 @@ def test_each_task_is_achieved_once_and_only_while_it_is_active() -> None:
     for said in ({}, {2: "one", 3: "two"}, {0: "two"}, {4: "two"}):  # silent, wrong first, too early, too late
         assert achieved(tracker(question, achieves=True), [0] * 6, said) == [0] * 6
     assert achieved(tracker((FAR, 0, 1), achieves=True, until_done=True), [0, 4, 8]) == [0, 0, 1]
+
+
+def test_an_instruction_is_achieved_when_it_has_stayed_done() -> None:
+    """A reward for the first moment taught agents to touch what they should stay at."""
+    path = [0, 8, 4, 8, 8, 8, 0, 8, 8, 8]
+    for until_done in (False, True):
+        options: dict[str, Any] = {"achieves": True, "until_done": until_done}
+        assert achieved(tracker((FAR, 0, None), hold=0, **options), path) == [0] + [1] * 9
+        assert achieved(tracker((FAR, 0, None), hold=2, **options), path) == [0] * 5 + [1] * 5
+        assert achieved(tracker((FAR, 0, None), hold=3, **options), path) == [0] * 10
+        assert achieved(tracker((QUESTION, 0, 4), hold=3, **options), [0] * 4, {1: "two"}) == [0, 0, 1, 1]
+    assert achieved(tracker((FAR, 0, 4), (FAR, 4, None), hold=1, achieves=True), path) == [0] * 4 + [1] * 4 + [2] * 2
