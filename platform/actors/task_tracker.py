@@ -125,8 +125,8 @@ class TaskTracker:
     def achieved(self) -> int:
         """The number of tasks so far that were achieved while they were active, each counted once.
 
-        An instruction counts from the row on at which it has stayed done for `hold` steps, also if it is undone later; a
-        question from its answer on, if the first one is right. Wrong answers and silence count as 0.
+        An instruction counts from the row on at which it has stayed done for `hold` steps, also if it is undone later,
+        a question from its answer on, if the first one is right. Wrong answers and silence count as 0.
         """
         return self._state.achieved
 
