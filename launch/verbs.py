@@ -14,6 +14,7 @@ from typing import Literal
 import torch
 from rich.console import Console
 
+from interplay.core.settings_validation import did_you_mean
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
 from interplay.launch.complete_round import complete_round
@@ -64,9 +65,16 @@ def _stage(stage: PipelineStage) -> Callable[[Config], int]:
 
 
 def _writes(label: str, act: Callable[[Run], Path]) -> Callable[[Config], int]:
-    """A verb that writes one file about a run and says where it is."""
+    """A verb that writes one file about an existing run and says where it is."""
 
     def write(config: Config) -> int:
+        root = config.run.root
+        if not (root / "config.json").exists():
+            runs = sorted(file.parent.name for file in root.parent.glob("*/config.json"))
+            raise ValueError(
+                f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
+                f"run.dir=FOLDER.{did_you_mean(root.name, runs)}"
+            )
         sys.stdout.write(f"{label}: {act(_open(config)).resolve()}\n")
         return 0
 

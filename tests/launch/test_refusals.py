@@ -14,6 +14,7 @@ from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
+from interplay.stages.run import open_run
 
 
 @pytest.mark.parametrize(
@@ -166,6 +167,14 @@ def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
 
 
 def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
+    open_run(opened(tiny(tmp_path)).config)
     interplay("report", tiny(tmp_path))
     assert (tmp_path / "run" / "report.html").exists()
-    assert not opened(tiny(tmp_path)).stage("collect").record()
+
+
+@pytest.mark.parametrize("verb", ["report", "inspect-reward", "score"])
+def test_a_run_that_does_not_exist_is_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    open_run(opened(tiny(tmp_path)).config)
+    said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
+    assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
+    assert not (tmp_path / "rum").exists()
