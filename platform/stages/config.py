@@ -13,6 +13,7 @@ from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
 from interplay.core.setting_checks import check_at_least
 from interplay.core.settings_validation import did_you_mean
+from interplay.core.typed_name import RUNS
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
 from interplay.learner.config import LearnerConfig
@@ -34,7 +35,7 @@ class RunConfig:
     """Name, folder (`dir/name`), seed and round of a run."""
 
     name: str = "run"
-    dir: str = "runs"
+    dir: str = RUNS
     seed: int = 1
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
 
@@ -52,12 +53,6 @@ class RunConfig:
     def root(self) -> Path:
         """The folder of the run."""
         return Path(self.dir) / self.name
-
-
-def typed_name(root: Path) -> str:
-    """The settings that name the run in the folder `root`, as they are typed."""
-    folder = "" if root.parent == Path(RunConfig.dir) else f" run.dir={root.parent}"
-    return f"run.name={root.name}{folder}"
 
 
 @dataclass(frozen=True)

@@ -228,3 +228,5 @@ def test_a_baseline_names_its_run_in_what_to_type(tmp_path: Path) -> None:
     baseline = Run(run.root / "baselines/bc_long", run.config, base=run.root)
     assert baseline.command("clone") == run.command("clone") == f"interplay clone run.name=run run.dir={tmp_path}"
     assert Run(Path("runs/mine"), run.config).command("clone") == "interplay clone run.name=mine"
+    assert Run(Path("runs/mine").resolve(), run.config).command("clone") == "interplay clone run.name=mine"
+    assert Run(Path("/my runs/mine"), run.config).command("clone") == "interplay clone run.name=mine run.dir='/my runs'"

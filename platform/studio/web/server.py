@@ -21,6 +21,7 @@ import uvicorn
 
 from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
+from interplay.core.typed_name import typed_name
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import ServedRun, StudioContext
@@ -82,7 +83,7 @@ def studio_address(root: Path) -> str:
     """
     file = root / "studio" / ADDRESS
     if not file.exists():
-        raise ValueError(f"no studio serves {root}; type in another terminal: interplay studio run.name={root.name}")
+        raise ValueError(f"no studio serves {root}; type in another terminal: interplay studio {typed_name(root)}")
     return file.read_text().strip()
 
 
