@@ -145,6 +145,20 @@ def test_no_run_starts_if_one_combination_is_invalid(tmp_path: Path, capsys: pyt
     assert not any(tmp_path.iterdir())
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}/file", "run.seed=1,2"]) == 1
+    assert f"interplay sweep: {tmp_path}/file" in capsys.readouterr().err
+
+
+def test_a_swept_demo_is_checked_with_the_settings_of_the_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "demo", f"run.dir={tmp_path}", "reinforce.dataset.steps=50,60"]) == 2
+    assert "reinforce.actor.steps=10 and reinforce.dataset.steps=50 differ" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("there", "missing"), [((), "no sbatch and no srun"), (("sbatch",), "no srun")])
 def test_slurm_is_refused_without_its_commands(
     tmp_path: Path,
