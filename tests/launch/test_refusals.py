@@ -34,6 +34,11 @@ def test_a_stage_without_its_predecessor_names_it(
     assert remedy in refused(verb, tiny(tmp_path), capsys)
 
 
+def test_a_stage_stopped_within_its_first_save_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run/clone/checkpoints/.tmp-000000002").mkdir(parents=True)
+    assert "no checkpoint of the stage 'clone'; type: interplay clone" in refused("reward", tiny(tmp_path), capsys)
+
+
 def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
