@@ -80,9 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
         return 2
-    preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
     try:
-        config = configured(name, [*preset, *overrides])
+        config = configured(name, [*_preset(name, overrides), *overrides])
     except SettingsError as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
@@ -121,10 +120,13 @@ def _sweep(typed: Sequence[str]) -> int:
         sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2; verbs: {known}\n")
         return 2
     try:
-        return sweep(typed[0], typed[1:], main)
+        return sweep(typed[0], [*_preset(typed[0], typed[1:]), *typed[1:]], main)
     except SettingsError as error:
         sys.stderr.write(f"interplay sweep: {error}\n")
         return 2
+    except OSError as error:
+        sys.stderr.write(f"interplay sweep: {_described(error)}\n")
+        return 1
 
 
 def configured(verb: str, typed: Sequence[str]) -> Config:
@@ -169,8 +171,10 @@ def _round_number(named: Sequence[str]) -> int:
     return int(named[0])
 
 
-def _chosen(group: str, overrides: Sequence[str]) -> bool:
-    return any(override.startswith(f"{group}=") for override in overrides)
+def _preset(verb: str, overrides: Sequence[str]) -> list[str]:
+    """The experiment of a verb for which none is typed."""
+    typed = any(override.startswith("experiment=") for override in overrides)
+    return ["experiment=demo"] if verb == "demo" and not typed else []
 
 
 def _usage() -> str:

@@ -152,7 +152,7 @@ def graphics_card() -> Check:
     except (ImportError, OSError) as error:
         return Check("gpu", "fail", f"torch does not load: {error}", "reinstall torch for this machine: pytorch.org")
     if not torch.cuda.is_available():
-        return Check("gpu", "note", "none: runs use the CPU", "nothing; experiment=demo is small enough for a CPU")
+        return Check("gpu", "note", "none: runs use the CPU", "nothing: interplay demo needs none")
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     return Check("gpu", "ok", ", ".join(names))
 
@@ -231,9 +231,9 @@ def disk(runs: Path) -> Check:
     free = shutil.disk_usage(folder).free / GIGABYTE
     seen = f"{free:.1f} GB free at {folder}"
     if not os.access(folder, os.W_OK):
-        return Check("disk", "fail", f"{folder} cannot be written to", "choose another folder for runs")
+        return Check("disk", "fail", f"{folder} cannot be written to", "choose another with run.dir=...")
     if free < DISK_NEEDED:
-        return Check("disk", "fail", seen, f"free at least {DISK_NEEDED} GB, or choose another folder for runs")
+        return Check("disk", "fail", seen, f"free at least {DISK_NEEDED} GB, or choose another with run.dir=...")
     if free < DISK_WANTED:
         return Check("disk", "note", seen, f"long runs with pictures want {DISK_WANTED:g} GB")
     return Check("disk", "ok", seen)

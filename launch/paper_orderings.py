@@ -32,6 +32,7 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
     results = added_seeds([Path(name) for name in config.orderings.add], config.orderings.seeds, budget_of(config))
+    config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
     config = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
     for seed in config.orderings.seeds:
         run = opened(replace(config, run=replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)))

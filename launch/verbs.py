@@ -192,7 +192,8 @@ def _replay(config: Config) -> int:
 def _reindex(config: Config) -> int:
     root = config.run.root  # opens no run: its settings are left as they are
     with ExitStack() as held:
-        for file in sorted(root.glob(f"*/{WORK_LOCK}")):  # of stages that record, mark or evaluate
+        # Of stages that record, mark or evaluate, and of those of later rounds.
+        for file in sorted([*root.glob(f"*/{WORK_LOCK}"), *root.glob(f"round-*/*/{WORK_LOCK}")]):
             held.enter_context(StageFolder(file.parent).locked(WORK_LOCK))
         sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
     return 0

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
     FLAG_TABLE,
@@ -147,10 +148,10 @@ class EpisodeCatalog(EpisodeIndex):
 
     @property
     def _remedy(self) -> str:
-        run = self._path.resolve().parent.parent.name
+        run = typed_name(self._path.resolve().parent.parent)
         return (
             f"the episodes are in files of their own, and marks and deletions in {JOURNAL}: rebuild the catalog from "
-            f"them with: interplay reindex run.name={run}"
+            f"them with: interplay reindex {run}"
         )
 
     def _refuse_lost_catalog(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import order_of
@@ -44,7 +45,8 @@ def marked_moments(snapshot: Snapshot, where: EpisodeFilter | None = None) -> Ep
     """
     marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
     if not marks:
-        raise ValueError(f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark")
+        typed = f"interplay mark {typed_name(snapshot.path.parents[2])}"
+        raise ValueError(f"no episode of {snapshot.path} that is wanted has a mark; mark some first: {typed}")
     found = [EpisodeMoment(mark.episode, mark.rater, mark.frame) for mark in marks]
     return EpisodeMoments(found, 1, {"marks": len(found)})  # placed at the first row that shows the cause of a mark
 

@@ -116,7 +116,7 @@ def refuse_shorter(run: Run) -> None:
         ValueError: lists them, and the command that trains them on.
     """
     shorter, trained = {}, trained_baselines(run)
-    for name in (each for each in BASELINES if each in trained):
+    for name in trained:
         root = run.root / FOLDER / name
         for stage, due in _due_updates(run, name).items():
             made = StageFolder(root / stage).record().get("updates", 0)
@@ -137,12 +137,15 @@ def refuse_shorter(run: Run) -> None:
     )
 
 
-def _due_updates(run: Run, name: BaselineName) -> dict[str, float]:
-    """The updates that the stages of a baseline should have, by those that the run itself has."""
+def _due_updates(run: Run, name: str) -> dict[str, float]:
+    """The updates that the stages of a baseline should have, by those that the run itself has; a variant may set other
+    numbers."""
     records = {stage: run.stage(stage).record() for stage in run.config.training_stages}
     updates = {stage: record.get("updates", 0) for stage, record in records.items()}
-    if BASELINES[name].stages != ("clone",):
-        return {stage: updates[stage] for stage in BASELINES[name].stages}
+    stages, changes = baseline_of(run.config, name).stages, run.config.variants.get(name, {})
+    if stages != ("clone",):
+        own = {stage: changes.get(stage, {}).get("training", {}) for stage in stages if stage in updates}
+        return {stage: training.get("updates", updates[stage]) for stage, training in own.items()}
     reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
     learned = updates["reward"] if reinforced.get("reward") in LEARNED_REWARDS else 0
     return {"clone": updates["clone"] + learned + updates["reinforce"] * reinforced.get("updates_per_batch", 1)}

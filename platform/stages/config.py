@@ -13,6 +13,7 @@ from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
 from interplay.core.setting_checks import check_at_least
 from interplay.core.settings_validation import did_you_mean
+from interplay.core.typed_name import RUNS
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
 from interplay.learner.config import LearnerConfig
@@ -34,7 +35,7 @@ class RunConfig:
     """Name, folder (`dir/name`), seed and round of a run."""
 
     name: str = "run"
-    dir: str = "runs"
+    dir: str = RUNS
     seed: int = 1
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
 
@@ -52,12 +53,6 @@ class RunConfig:
     def root(self) -> Path:
         """The folder of the run."""
         return Path(self.dir) / self.name
-
-
-def typed_name(root: Path) -> str:
-    """The settings that name the run in the folder `root`, as they are typed."""
-    folder = "" if root.parent == Path(RunConfig.dir) else f" run.dir={root.parent}"
-    return f"run.name={root.name}{folder}"
 
 
 @dataclass(frozen=True)
@@ -81,12 +76,12 @@ class CollectConfig:
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
-        check_at_least(1, self, "steps", "lanes", group="collect.")
-        check_at_least(0, self, "episodes", "heldout", "houses", "grace_steps", "workers", group="collect.")
+        check_at_least(1, self, "steps", "lanes")
+        check_at_least(0, self, "episodes", "heldout", "houses", "grace_steps", "workers")
         if self.setter_agent and self.solver == "scripted":
             raise ValueError(
-                f"collect.setter_agent={self.setter_agent} and collect.solver=scripted: a scripted solver works on the "
-                "true task, which a learned setter does not state; add collect.solver=agent"
+                f"setter_agent={self.setter_agent} and solver=scripted: a scripted solver works on the true task, "
+                "which a learned setter does not state; set solver=agent"
             )
 
 
@@ -292,6 +287,12 @@ class Config:
             for name, stage in self.training_stages.items()
             if stage.dataset.around_utterances and stage.learner.objective.words == "step"
         ]
+        problems += [
+            f"{name}.learner.cuda_graph=true does not work with runtime.learners={self.runtime.learners} ranks, which "
+            f"exchange gradients within an update: set {name}.learner.cuda_graph=false, or runtime.learners=1"
+            for name, stage in self.training_stages.items()
+            if stage.learner.cuda_graph and self.runtime.learners > 1
+        ]
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
         if self.reward.model == "ar" and self.reward.dataset.windows == "marked":
             problems.append(
@@ -306,15 +307,17 @@ class Config:
         problems += [
             f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
         ]
-        problems += variant_problems(self, {*get_args(BaselineName), "bc_marks"})
+        wrong_variants = [*variant_problems(self, {*get_args(BaselineName), "bc_marks"})]
+        problems += wrong_variants
         if taken := sorted(set(known) & set(self.evaluate.agents)):
             problems.append(
                 f"evaluate.agents names {', '.join(taken)} like a baseline; choose another name for the agent"
             )
         without_marks = self.reinforce.reward not in LEARNED_REWARDS
-        if without_marks and (taught := [name for name in self.baselines if self._needs_marks(name)]):
+        taught = [] if wrong_variants else [name for name in self.baselines if self._needs_marks(name)]
+        if without_marks and taught:
             problems.append(
-                f"baselines={list(taught)} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
+                f"baselines={taught} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
                 "none: leave them out, or use the model with reinforce.reward=ibt"
             )
         if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
@@ -335,7 +338,11 @@ class Config:
 
     def _needs_marks(self, baseline: str) -> bool:
         changes = self.variants.get(baseline)
-        return variant_stages(changes)[0] != "reinforce" if changes else baseline in OF_THE_REWARD_MODEL
+        if not changes:
+            return baseline in OF_THE_REWARD_MODEL
+        reinforced = changes.get("reinforce", {})
+        learned = reinforced.get("reward") in LEARNED_REWARDS or reinforced.get("start") == "reward"
+        return learned or variant_stages(changes)[0] != "reinforce"
 
     @property
     def training_stages(self) -> Mapping[str, TrainingStageConfig]:

@@ -12,7 +12,7 @@ from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
-from interplay.stages.rollout_parts import SETTERS, STAGE, rollout_source
+from interplay.stages.rollout_parts import STAGE, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from
@@ -51,7 +51,7 @@ def reinforce(run: Run) -> None:
     ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
-    replayed = len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS)))
+    replayed = len(replayed_episodes(snapshot, config.actor, "train"))
     clock.finish(replayed=replayed, **{f"start_{name}": value for name, value in listening.items()})
 
 

@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from interplay.stages.config import Config, typed_name
+from interplay.core.typed_name import typed_name
+from interplay.stages.config import Config
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 SHARED_STAGES = ("collect", "clone", "clone-setter")

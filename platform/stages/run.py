@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interplay.core.renamed_settings import with_current_names
+from interplay.core.typed_name import typed_name
 from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.config import Config, typed_name
+from interplay.stages.config import Config
 from interplay.stages.rounds import (
     SHARED_STAGES,
     check_order,

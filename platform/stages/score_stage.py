@@ -13,6 +13,7 @@ from interplay.actors.row_writer import RowWriter
 from interplay.core.files import replacing, write_whole
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.episodes.decoded_episode import decode_for_role
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.store import EpisodeStore
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError, complete
@@ -46,8 +47,8 @@ def score(run: Run) -> Path:
     with run.store() as store:
         ids = store.ids()
         progress = Progress(len(ids), "recordings", {}, title="score")
-        for number, episode in enumerate(ids, 1):
-            decoded = decode_for_role(store.read(episode), world.spec.solver, world=world)
+        for number, recorded in enumerate(iter_readable(store, ids), 1):
+            episode, decoded = recorded.meta.id, decode_for_role(recorded, world.spec.solver, world=world)
             traces = [
                 utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)], on=on)[0]
                 for model, words in models

@@ -30,7 +30,7 @@ from interplay.learner.agents import (
     load_agent,
     read_description,
 )
-from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
+from interplay.learner.checkpoint import Checkpoint, CheckpointError, complete, read
 from interplay.learner.device import find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
@@ -47,7 +47,7 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
         CheckpointError: there is no checkpoint, or its agent is for another world or another role.
     """
     folder = run.stage(name).checkpoints
-    if folder.exists():
+    if complete(folder):
         return _of_role(check_description(read(folder)), role)
     if "/" in name or Path(name).exists():
         return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)

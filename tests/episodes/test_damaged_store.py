@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -92,7 +93,8 @@ def test_a_damaged_catalog_is_named_and_rebuilt(
     root = copy(sound, tmp_path)
     before, episodes = state(root), contents(root)
     damage(root / "catalogue.db")
-    with pytest.raises(DamagedCatalog, match=r"catalogue\.db .*marks.jsonl.*interplay reindex run\.name=run"):
+    typed = f"interplay reindex run.name=run run.dir={tmp_path.resolve()}"
+    with pytest.raises(DamagedCatalog, match=rf"catalogue\.db .*marks.jsonl.*{re.escape(typed)}"):
         EpisodeStore(root)
     interplay("reindex", [f"run.dir={tmp_path}", "run.name=run"])
     said = capsys.readouterr().out

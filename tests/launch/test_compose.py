@@ -92,6 +92,12 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed is at least 0, got -1"),
         ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
+        ("collect_agent.steps=0", "collect_agent: steps is at least 1, got 0"),
+        (
+            "collect_agent.setter_agent=clone-setter collect_agent.solver=scripted",
+            "collect_agent: setter_agent=clone-setter and solver=scripted: a scripted solver works on the true task, "
+            "which a learned setter does not state; set solver=agent",
+        ),
         (
             "clone.learner.adam_betas=[0.9,1]",
             "clone.learner: adam_betas are two numbers from 0 to below 1, got [0.9, 1.0]",
@@ -117,7 +123,7 @@ def test_the_papers_settings_are_the_papers() -> None:
     ],
 )
 def test_a_typo_is_refused_with_the_closest_name(typed: str, told: str) -> None:
-    assert problems(typed) == (told,)
+    assert problems(*typed.split()) == (told,)
 
 
 def test_an_unknown_setting_lists_each_known_one_once() -> None:
@@ -156,6 +162,10 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         ("clone.learner.device=cuda", "add runtime.learner.gpus=1, or set clone.learner.device=cpu"),
         ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
         ("actors.device=cuda", "actors.inference=service actors.service.gpus=1, or set actors.device=auto"),
+        (
+            "runtime.learners=2 runtime.learner.gpus=1 reward.learner.device=cuda reward.learner.cuda_graph=true",
+            "set reward.learner.cuda_graph=false, or runtime.learners=1",
+        ),
     ],
 )
 def test_settings_without_effect_or_gpu_under_ray_are_refused(typed: str, told: str) -> None:

@@ -223,8 +223,32 @@ def test_a_baseline_shorter_than_the_run_is_not_evaluated(tmp_path: Path, capsys
         assert typed in said
 
 
+def test_a_variant_is_as_long_as_the_run_unless_it_says_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variants = ("variants.slow.reinforce.learner.learning_rate=1e-5", "variants.brief.reward.training.updates=3")
+    settings = tiny(tmp_path, *variants, "baselines=[slow,brief]", "reinforce.training.updates=9")
+    root = opened(settings).root
+    for stage, made in (
+        ("clone", 4),
+        ("reward", 4),
+        ("reinforce", 9),
+        ("baselines/slow/reinforce", 8),
+        ("baselines/brief/reward", 3),
+        ("baselines/brief/reinforce", 9),
+    ):
+        (root / stage / "checkpoints").mkdir(parents=True)
+        record = {"settings": {}, "finished": True, "seconds": 1.0, "updates": made}
+        write_json(root / stage / "stage.json", record)
+    said = refused("evaluate", settings, capsys)
+    assert "slow (reinforce: 8 of 9 updates)" in said and "brief" not in said
+    assert f"interplay demo run.name=run run.dir={tmp_path} and the other settings of the run" in said
+
+
 def test_a_baseline_names_its_run_in_what_to_type(tmp_path: Path) -> None:
     run = opened(tiny(tmp_path))
     baseline = Run(run.root / "baselines/bc_long", run.config, base=run.root)
     assert baseline.command("clone") == run.command("clone") == f"interplay clone run.name=run run.dir={tmp_path}"
     assert Run(Path("runs/mine"), run.config).command("clone") == "interplay clone run.name=mine"
+    assert Run(Path("runs/mine").resolve(), run.config).command("clone") == "interplay clone run.name=mine"
+    assert Run(Path("/my runs/mine"), run.config).command("clone") == "interplay clone run.name=mine run.dir='/my runs'"

@@ -152,6 +152,11 @@ def records_differ(folder: Path, base: Path, stage: str) -> bool:
             "variants.kind.reward.raters: a variant with raters of its own",
         ),
         (("variants.wide.agent.width=32",), "variants.wide.agent: a variant shares recordings and clone"),
+        (
+            ("variants.wide.agent.width=32", "baselines=[wide]", "reinforce.reward=world"),
+            "variants.wide.agent: a variant shares recordings and clone",
+        ),
+        (("variants.flat.reinforce=3", "baselines=[flat]", "reinforce.reward=world"), "variants.flat: give settings"),
         (("variants.wrong.reward.updates=3",), "variants.wrong: reward.updates"),
         (("variants.few.reward.marked_share=0",), "marked_share is above 0"),
         (("variants.kind.mark.rater.errors=0", "reward.raters=[rater-1]"), "add variants.kind.mark.raters=[kind]"),
@@ -181,8 +186,10 @@ def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paid = ("reinforce.reward=success", "reinforce.actor.achieved=true")
-    said = refused("demo", tiny(tmp_path, "baselines=[bc_long,ar]", *paid), capsys, 2)
-    assert "baselines=['ar'] are of a reward model" in said and "reinforce.reward=ibt" in said
+    variants = ("variants.learned.reinforce.reward=ibt", "variants.from_it.reinforce.start=reward")
+    named = "baselines=[bc_long,ar,learned,from_it]"
+    said = refused("demo", tiny(tmp_path, named, *variants, *paid), capsys, 2)
+    assert "baselines=['ar', 'learned', 'from_it'] are of a reward model" in said and "reinforce.reward=ibt" in said
     assert not (tmp_path / "run").exists()
 
 

@@ -14,7 +14,7 @@ from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
-from interplay.stages.run import open_run
+from interplay.stages.run import Run, open_run
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,11 @@ def test_a_stage_without_its_predecessor_names_it(
     verb: str, remedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remedy in refused(verb, tiny(tmp_path), capsys)
+
+
+def test_a_stage_stopped_within_its_first_save_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run/clone/checkpoints/.tmp-000000002").mkdir(parents=True)
+    assert "no checkpoint of the stage 'clone'; type: interplay clone" in refused("reward", tiny(tmp_path), capsys)
 
 
 def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
@@ -149,6 +154,18 @@ def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFix
     assert text.count("Traceback (most recent call last)") == 2  # appended
     assert f"interplay clone {' '.join(settings)}" in text
     assert "episode_snapshot.py" in text  # where it was raised
+
+
+def test_a_refusal_of_the_run_of_a_seed_keeps_its_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(run: Run) -> Path:
+        raise ValueError(f"of {run.root.name}")
+
+    monkeypatch.setattr("interplay.launch.paper_orderings.complete_round", broken)
+    kept = tmp_path / "run" / "error.txt"
+    assert str(kept) in refused("orderings", tiny(tmp_path), capsys)
+    assert "of run-seed-1" in kept.read_text()
 
 
 def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,21 @@ def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest
 
 def test_no_run_starts_if_one_combination_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.lanes=1,0"]) == 2
-    assert "collect.lanes is at least 1, got 0" in capsys.readouterr().err
+    assert "collect: lanes is at least 1, got 0" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}/file", "run.seed=1,2"]) == 1
+    assert f"interplay sweep: {tmp_path}/file" in capsys.readouterr().err
+
+
+def test_a_swept_demo_is_checked_with_the_settings_of_the_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "demo", f"run.dir={tmp_path}", "reinforce.dataset.steps=50,60"]) == 2
+    assert "reinforce.actor.steps=10 and reinforce.dataset.steps=50 differ" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
 
 
@@ -173,7 +187,7 @@ def test_slurm_is_allowed_with_its_commands(
         (tmp_path / command).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["sweep", "collect", *TINY, "collect.lanes=1,0", "hydra/launcher=slurm"]) == 2
-    assert "collect.lanes is at least 1, got 0" in capsys.readouterr().err  # what is refused next
+    assert "collect: lanes is at least 1, got 0" in capsys.readouterr().err  # what is refused next
 
 
 @pytest.mark.parametrize("file", sorted(LAUNCHERS.glob("*.yaml")), ids=lambda file: file.stem)

@@ -19,7 +19,7 @@ from interplay.runtime.interruption import StopRequest
 from interplay.stages import collect_stage, mark_stage
 from interplay.stages.collect_stage import interleaved
 from interplay.stages.probe_files import read_films, read_results
-from interplay.stages.stage_folder import WORK_LOCK
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.store:EpisodeFiles.place"  # the file exists, the catalog has no entry
@@ -175,6 +175,8 @@ def test_two_processes_cannot_record_mark_or_reindex_the_same_run(
     with opened(settings).stage(verb).locked(WORK_LOCK):
         assert f"run/{verb} is being worked on by process" in refused(verb, settings, capsys)
         assert f"run/{verb} is being worked on by process" in refused("reindex", settings, capsys)
+    with StageFolder(opened(settings).root / "round-2" / verb).locked(WORK_LOCK):
+        assert f"round-2/{verb} is being worked on by process" in refused("reindex", settings, capsys)
 
 
 def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_agents_of_other_runs_are_measured_and_reported_by_their_names(tmp_path:
     assert "of_6" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["bc", "a/b"])
+@pytest.mark.parametrize("name", ["bc", "BC", "a/b"])
 def test_a_name_that_cannot_be_a_file_of_its_own_is_refused(
     name: str, evaluated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

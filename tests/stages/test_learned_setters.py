@@ -189,7 +189,7 @@ def test_a_missing_setter_and_a_solver_in_its_seat_are_refused(
     assert "type: interplay clone-setter run.name=run" in said
     assert not (root / "run" / "reinforce" / "stage.json").exists()
     scripted = refused("collect", tiny(root, "collect.setter_agent=clone-setter"), capsys, code=2)
-    assert "add collect.solver=agent" in scripted
+    assert "set solver=agent" in scripted
     for reward in ("scripted", "success"):
         paid = refused("reinforce", tiny(root, *LEARNED, f"reinforce.reward={reward}"), capsys, code=2)
         assert "a learned setter states no task" in paid

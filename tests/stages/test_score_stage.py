@@ -61,6 +61,18 @@ def test_an_episode_that_was_deleted_while_it_was_scored_gets_no_score(tmp_path:
         assert not path.with_name("memories.npz").exists()
 
 
+def test_a_damaged_recording_is_passed_over(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    given = tiny(copied(rewarded, tmp_path))
+    with opened(given).store() as store:
+        damaged, *others = store.ids()
+    (file,) = tmp_path.glob(f"run/store/episodes/*/{damaged}.npz")
+    file.write_bytes(file.read_bytes()[:200])
+    interplay("score", given)
+    assert damaged in caplog.text and "skipped" in caplog.text
+    written = json.loads((tmp_path / "run/studio/scores.json").read_text())
+    assert [*written["uncertain"]] == others
+
+
 def test_raters_get_what_the_reward_model_is_least_sure_of(
     cloned: Path, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from signalled_run import AfterCall, run_and_signal
 from test_resume import LOGGED, same_runs, twelve
-from tiny_runs import copied, interplay, refused, rows
+from tiny_runs import copied, interplay, opened, refused, rows
+
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
 
 SUCCESS = ("reinforce.reward=success", "reinforce.actor.achieved=true", "reinforce.actor.lanes=8")
 
@@ -42,9 +45,14 @@ def test_a_killed_run_resumes_bit_for_bit(straight: Path, cloned: Path, tmp_path
 
 def test_only_tasks_of_the_given_kinds_are_replayed(cloned: Path, tmp_path: Path) -> None:
     root = copied(cloned, tmp_path)
+    interplay("collect-agent", settings(root))  # of other kinds, too
     interplay("reinforce", [*settings(root), "reinforce.actor.kinds=[go]"])
     logged = rows(root / "run" / "reinforce" / "metrics.jsonl")
     assert {name for row in logged for name in row if name.startswith("tasks/")} == {"tasks/go"}
+    run = opened(settings(root))
+    snapshot = Snapshot(run.snapshot_path("reinforce"))
+    replayed, recorded = (len(snapshot.select(EpisodeFilter(split="train", tasks=kinds))) for kinds in (("go",), ()))
+    assert run.stage("reinforce").record()["replayed"] == replayed < recorded
 
 
 def test_a_kind_that_no_setter_asked_for_is_refused(

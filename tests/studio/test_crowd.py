@@ -103,7 +103,9 @@ def test_a_crowd_plays_and_marks_over_the_protocol(tmp_path: Path) -> None:
 
 
 def test_a_crowd_without_a_studio_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "interplay studio run.name=run" in refused("crowd", tiny(tmp_path), capsys)
+    typed = f"interplay studio run.name=run run.dir={tmp_path}"
+    assert typed in refused("crowd", tiny(tmp_path), capsys)
+    assert typed in refused("export", tiny(tmp_path), capsys)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.core.files import write_whole
+from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.episodes.store import EpisodeStore
@@ -42,8 +43,7 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
     file = root / "studio" / "studio.db"
     if not file.exists():
         raise ValueError(
-            f"{root} has no studio whose people could be exported; type in another terminal: "
-            f"interplay studio {typed_name(root)}"
+            f"{root} has no studio whose people could be exported; type first: interplay studio {typed_name(root)}"
         )
     with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
         tables = {**_of_store(store, rate), **_of_people(database, store)}

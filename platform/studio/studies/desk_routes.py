@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
+from interplay.core.typed_name import typed_name
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
 from interplay.studio.people.person import RESEARCHER
@@ -62,7 +63,8 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
     if without_answers:
         raise HTTPException(422, f"episode {min(without_answers)} has no adjudicated marks: adjudicate it first")
     if study.order in SCORED and not studio.choice.scores(study.order):
-        raise HTTPException(422, f"order {study.order} needs the scores of a reward model: type interplay score")
+        typed = f"interplay score {typed_name(studio.served.root)}"
+        raise HTTPException(422, f"order {study.order} needs the scores of a reward model; type: {typed}")
     if study.is_live:
         with answering(ValueError, 422):
             studio.served.live_config(study)

@@ -21,7 +21,7 @@ import uvicorn
 
 from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
-from interplay.stages.config import typed_name
+from interplay.core.typed_name import typed_name
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import ServedRun, StudioContext
