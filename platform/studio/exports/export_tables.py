@@ -19,7 +19,6 @@ from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.episodes.store import EpisodeStore
-from interplay.stages.config import typed_name
 from interplay.studio.marks import rater_quality
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
