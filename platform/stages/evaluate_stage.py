@@ -33,7 +33,7 @@ from interplay.stages.probe_files import (
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_agent, player_of
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder
+from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
 
@@ -56,7 +56,7 @@ def evaluate(run: Run) -> None:
     Raises:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
-        StageConflict: another process is evaluating the run.
+        StageConflict: another process is evaluating the run, or trained an agent while it played.
         ValueError: a baseline was trained for fewer updates than the run.
     """
     agents = stages_of(run)
@@ -92,6 +92,12 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             under_other_words = _play(play, others, f"{name}, other words")[0] if others else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
+            if name in agents and (now := player_of(run, agents[name])) != checkpoint:
+                raise StageConflict(
+                    f"{agents[name]} was trained on while {name} played: from update {checkpoint['update']} to "
+                    f"{now['update']}. Its results are not kept; wait until it has finished, and type: "
+                    f"{run.command(STAGE)}"
+                )
             clock.claim()
             write_films(folder, name, films)
             # Last: from now on it counts as finished.

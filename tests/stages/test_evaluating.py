@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tiny_runs import copied, interplay, refused, tiny
 
+from interplay.stages import evaluate_stage
+
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
 
 
@@ -95,6 +97,25 @@ def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, 
     interplay("evaluate", tiny(root, *PROBES))
     again = content(root, "bc.json")["agent"]
     assert again["update"] == 4 and again["weights"] != first["agent"]["weights"]
+
+
+def test_results_of_an_agent_that_was_trained_meanwhile_are_not_kept(
+    evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(evaluated, tmp_path)
+    shutil.rmtree(root / "run" / "evaluate")
+    play = evaluate_stage._play
+
+    def slowly(*arguments: Any) -> Any:
+        interplay("clone", tiny(root, *PROBES, "clone.training.updates=6"))
+        return play(*arguments)
+
+    monkeypatch.setattr(evaluate_stage, "_play", slowly)
+    said = refused("evaluate", tiny(root, *PROBES), capsys)
+    assert (
+        "clone was trained on while bc played: from update 4 to 6" in said and "interplay evaluate run.name=run" in said
+    )
+    assert not (root / "run" / "evaluate" / "bc.json").exists()
 
 
 def test_workers_find_the_same_results_whatever_their_number(
