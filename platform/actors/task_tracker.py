@@ -34,9 +34,7 @@ class _TrackerState:
     heard: bool = False  # the agent has seen a row with this task
     done: list[bool] = field(default_factory=list)  # success of each judged task
     over: bool = False  # the last task is done or answered; only with `until_done`
-    held: int = (
-        0  # rows in succession at which the task was done; only with `achieves`, or the last one with `until_done`
-    )
+    held: int = 0  # rows in succession at which the task was done; counted only if `achieved` or `over` depends on it
     succeeded: bool = False  # the task was achieved; only with `achieves`
     achieved: int = 0  # number of tasks for which that holds
     passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
@@ -98,7 +96,8 @@ class TaskTracker:
             return
         state.passed = None
         state.heard = row > self._dialogue[state.number].step
-        if state.heard and state.ended_with is None and (self._achieves or self._keeps_open(state.number)):
+        read = (self._achieves and not state.succeeded) or self._keeps_open(state.number)
+        if read and state.heard and state.ended_with is None:
             self._judge_row(facts())
         ended = None if self._keeps_open(state.number) else self._dialogue[state.number].ended
         if state.ended_with is None and row == ended:

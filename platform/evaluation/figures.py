@@ -110,7 +110,8 @@ def differences(values: Mapping[str, Estimate], title: str, axis: str, caption: 
     def draw(axes: Axes) -> None:
         axes.axvline(0, color=_INK, linewidth=0.9)
         for place, found in enumerate(values.values()):
-            color = _INK if not found.excludes(0) else POSITIVE if found.value > 0 else NEGATIVE
+            clear = found.low < found.high and found.excludes(0)  # without an interval nothing is clear
+            color = _INK if not clear else POSITIVE if found.value > 0 else NEGATIVE
             axes.plot([found.low, found.high], [place, place], color=color, linewidth=1.2)
             axes.plot([found.value], [place], "o", color=color, markersize=5)
         axes.set_yticks(range(len(values)), list(values))

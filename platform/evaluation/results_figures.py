@@ -11,8 +11,8 @@ from interplay.evaluation import figures
 from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.seed_results import SeedResults, over_seeds
 
-# Agents that are drawn, in this order; the tables of the page have all of them.
 BC_RL = "bc_rl"
+# Agents that are drawn as bars, in this order; the tables of the page have all of them.
 AGENTS = ("bc", "bc_long", "bc_marks", "cloning_only", BC_RL, "true_progress")
 Shares = Mapping[str, Mapping[str, float]]  # by agent and kind of probe
 
