@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
     """Every combination of the typed values, as run.seed=1,2; the last setting varies fastest.
 
     Raises:
-        SettingsError: nothing is swept, or a word cannot be read.
+        SettingsError: nothing is swept, a word cannot be read, or two combinations would have one name.
     """
     parser = OverridesParser.create()
     choices: list[list[str]] = []
@@ -144,6 +145,13 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         name = re.sub(r"[^\w.-]", "_", "-".join([base, *parts]))
         rest = [word for word in words if not word.startswith("run.name=")]
         found.append(Combination(name, (*rest, f"run.name={name}")))
+    if twice := [name for name, count in Counter(each.name for each in found).items() if count > 1]:
+        raise SettingsError(
+            [
+                f"several combinations would be the run {twice[0]!r}: of the swept values a name keeps only letters, "
+                "digits, '.' and '-'. Give each value once, and values that look alike in sweeps with a run.name each"
+            ]
+        )
     return found
 
 

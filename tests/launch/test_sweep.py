@@ -56,6 +56,8 @@ def test_keys_that_end_alike_are_named_in_full() -> None:
         (["run.seed=1"], "nothing is swept"),
         (["run.name=a,b"], r"run\.name cannot be swept"),
         (["run.seed"], "is no setting"),
+        (["run.seed=1,2,1"], "several combinations would be the run 'run-seed-1'"),
+        (["tracking.project=a@b,a+b"], "several combinations would be the run 'run-project-a_b'"),
     ],
 )
 def test_settings_that_cannot_be_swept_are_refused(typed: list[str], says: str) -> None:
