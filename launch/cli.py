@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -105,11 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+REPAIR = "remove or repair it, or choose another run with run.name=..."
+FREE = "free some space, and type the same command again: what has been saved is kept"
+ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
+REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: ALLOW}
+
+
 def _described(error: Exception) -> str:
     """An error in words: of the system's errors, the file and what is wrong with it."""
     if isinstance(error, OSError) and (error.filename or error.filename2):
         file = error.filename2 or error.filename  # of two, as of a rename, the one that was to be written
-        return f"{file}: {error.strerror}; remove or repair it, or choose another run with run.name=..."
+        return f"{file}: {error.strerror}; {REMEDIES.get(error.errno or 0, REPAIR)}"
     return str(error)
 
 

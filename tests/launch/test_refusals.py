@@ -5,6 +5,8 @@ The traceback is not lost: the run's error.txt has it.
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,24 @@ def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(verbs.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         main(["look", *tiny(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.ENOSPC, "free some space, and type the same command again"),
+        (errno.EACCES, "the right to read and write it"),
+    ],
+)
+def test_a_full_disk_is_not_called_damage(
+    number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(config: Config) -> int:
+        raise OSError(number, os.strerror(number), str(tmp_path / "weights"))
+
+    monkeypatch.setitem(verbs.VERBS, "look", Verb("fail", failing))
+    said = refused("look", tiny(tmp_path), capsys)
+    assert f"{tmp_path / 'weights'}: {os.strerror(number)}; " in said and says in said and "remove" not in said
 
 
 def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
