@@ -294,6 +294,13 @@ class Config:
             if stage.learner.cuda_graph and self.runtime.learners > 1
         ]
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
+        problems += self._wrong_rewards() + self._wrong_baselines()
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    def _wrong_rewards(self) -> list[str]:
+        """Rewards that the other settings do not allow."""
+        problems = []
         if self.reward.model == "ar" and self.reward.dataset.windows == "marked":
             problems.append(
                 "reward.dataset.windows=marked reads windows around marks, from which reward.model=ar would learn to "
@@ -303,8 +310,25 @@ class Config:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.reinforce.reward == "success" and not self.reinforce.actor.achieved:
             problems.append("reinforce.reward=success pays for achieved tasks: add reinforce.actor.achieved=true")
+        if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
+            problems.append(
+                f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="
+                f"{self.reinforce.reward}: a learned setter states no task whose truth could be paid for; use the "
+                "reward model with reinforce.reward=ibt, or replay recorded setters with "
+                "reinforce.actor.learned_setters=0"
+            )
+        if self.runtime.reward.follow and self.reinforce.reward not in LEARNED_REWARDS:
+            problems.append(
+                "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
+                f"{self.reinforce.reward} uses none: leave runtime.reward.follow out, or use the model with "
+                "reinforce.reward=ibt"
+            )
+        return problems
+
+    def _wrong_baselines(self) -> list[str]:
+        """Baselines and variants that do not exist or can't be trained here."""
         known = {**dict.fromkeys(get_args(BaselineName)), **self.variants}
-        problems += [
+        problems = [
             f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
         ]
         wrong_variants = [*variant_problems(self, {*get_args(BaselineName), "bc_marks"})]
@@ -320,21 +344,7 @@ class Config:
                 f"baselines={taught} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
                 "none: leave them out, or use the model with reinforce.reward=ibt"
             )
-        if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
-            problems.append(
-                f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="
-                f"{self.reinforce.reward}: a learned setter states no task whose truth could be paid for; use the "
-                "reward model with reinforce.reward=ibt, or replay recorded setters with "
-                "reinforce.actor.learned_setters=0"
-            )
-        if self.runtime.reward.follow and self.reinforce.reward not in LEARNED_REWARDS:
-            problems.append(
-                "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
-                f"{self.reinforce.reward} uses none: leave runtime.reward.follow out, or use the model with "
-                "reinforce.reward=ibt"
-            )
-        if problems:
-            raise ValueError("; ".join(problems))
+        return problems
 
     def _needs_marks(self, baseline: str) -> bool:
         changes = self.variants.get(baseline)
