@@ -193,8 +193,14 @@ def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogE
         raise sqlite3.DatabaseError(f"its row of episode {row[0]!r} is wrong") from error
 
 
-# A rater with a mark has watched the episode, also in stores of versions that recorded no ratings.
-RATED = "SELECT episode, rater FROM ratings UNION SELECT episode, rater FROM marks WHERE undone IS NULL"
+def _rated(condition: str = "1") -> str:
+    """The query of all pairs of an episode and a rater that watched it, where `condition` holds.
+
+    A rater with a mark has watched the episode, also in stores of versions that recorded no ratings. The condition is
+    in both parts, because SQLite does not pass one on the union down to the indices.
+    """
+    ratings = f"SELECT episode, rater FROM ratings WHERE {condition}"
+    return f"{ratings} UNION SELECT episode, rater FROM marks WHERE {condition} AND undone IS NULL"
 
 
 def insert_ratings(database: sqlite3.Connection, ratings: Iterable[Sequence[Any]]) -> None:
@@ -243,7 +249,7 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
     if where.marked is not None:
         require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
     if where.rated is not None:
-        require(f"id {'' if where.rated else 'NOT '}IN (SELECT episode FROM ({RATED}))")
+        require(f"id {'' if where.rated else 'NOT '}IN (SELECT episode FROM ({_rated()}))")
     return " AND ".join(conditions), values
 
 
@@ -285,14 +291,9 @@ class EpisodeIndex(ABC):
 
     def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
         """The raters that watched each episode, sorted, with or without marking it; unrated ones are left out."""
-        query, values = RATED, list[str]()
+        query, values = _rated(), list[str]()
         if episodes is not None and len(episodes) == 1:
-            # In both parts: SQLite does not pass a condition on the union down to the indices.
-            query = (
-                "SELECT episode, rater FROM ratings WHERE episode = ?1 "
-                "UNION SELECT episode, rater FROM marks WHERE episode = ?1 AND undone IS NULL"
-            )
-            values = [*episodes]
+            query, values = _rated("episode = ?1"), [*episodes]
         wanted = None if episodes is None else set(episodes)
         found: dict[str, tuple[str, ...]] = {}
         for episode, rater in self._rows(f"SELECT * FROM ({query}) ORDER BY episode, rater", values):
