@@ -46,6 +46,12 @@ USER_ERRORS = (
     ValueError,
 )
 
+# What to do about an error of the system, by its number; else `REPAIR`.
+REPAIR = "remove or repair it, or choose another run with run.name=..."
+FREE = "free some space, and type the same command again: what has been saved is kept"
+ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
+REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: ALLOW}
+
 
 def console() -> NoReturn:
     """Entry point of the `interplay` command; exits the process."""
@@ -106,17 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-REPAIR = "remove or repair it, or choose another run with run.name=..."
-FREE = "free some space, and type the same command again: what has been saved is kept"
-ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
-REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: ALLOW}
-
-
 def _described(error: Exception) -> str:
     """An error in words: of the system's errors, the file and what is wrong with it."""
     if isinstance(error, OSError) and (error.filename or error.filename2):
         file = error.filename2 or error.filename  # of two, as of a rename, the one that was to be written
         return f"{file}: {error.strerror}; {REMEDIES.get(error.errno or 0, REPAIR)}"
+    if isinstance(error, OSError) and error.errno in REMEDIES:  # a write names no file
+        return f"{error.strerror}; {REMEDIES[error.errno]}"
     return str(error)
 
 

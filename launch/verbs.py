@@ -68,14 +68,7 @@ def _writes(label: str, act: Callable[[Run], Path]) -> Callable[[Config], int]:
     """A verb that writes one file about an existing run and says where it is."""
 
     def write(config: Config) -> int:
-        root = config.run.root
-        if not (root / "config.json").exists():
-            runs = sorted(file.parent.name for file in root.parent.glob("*/config.json"))
-            raise ValueError(
-                f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
-                f"run.dir=FOLDER.{did_you_mean(root.name, runs)}"
-            )
-        sys.stdout.write(f"{label}: {act(_open(config)).resolve()}\n")
+        sys.stdout.write(f"{label}: {act(_open_existing(config)).resolve()}\n")
         return 0
 
     return write
@@ -125,7 +118,7 @@ def _serve_reward(config: Config) -> int:
         sys.stdout.write(f"The reward service: http://{host}:{port}/about (Ctrl-C ends it)\n")
         sys.stdout.flush()
 
-    serve_reward(_open(config), announce)
+    serve_reward(_open_existing(config), announce)
     return 0
 
 
@@ -223,6 +216,22 @@ def _open(config: Config) -> Run:
     retain_freed_memory()
     torch.set_num_threads(config.runtime.learner_threads)
     return open_run(config)
+
+
+def _open_existing(config: Config) -> Run:
+    """The run, for verbs that only read it: a mistyped name makes no folder.
+
+    Raises:
+        ValueError: there is no such run.
+    """
+    root = config.run.root
+    if not (root / "config.json").exists():
+        runs = sorted(file.parent.name for file in root.parent.glob("*/config.json"))
+        raise ValueError(
+            f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
+            f"run.dir=FOLDER.{did_you_mean(root.name, runs)}"
+        )
+    return _open(config)
 
 
 def _findings(summary: Path) -> str:

@@ -186,15 +186,22 @@ def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytes
         (errno.EACCES, "the right to read and write it"),
     ],
 )
+@pytest.mark.parametrize("named", [True, False])
 def test_a_full_disk_is_not_called_damage(
-    number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    named: bool,
+    number: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def failing(config: Config) -> int:
-        raise OSError(number, os.strerror(number), str(tmp_path / "weights"))
+        raise OSError(number, os.strerror(number), *([str(tmp_path / "weights")] if named else []))
 
     monkeypatch.setitem(verbs.VERBS, "look", Verb("fail", failing))
     said = refused("look", tiny(tmp_path), capsys)
-    assert f"{tmp_path / 'weights'}: {os.strerror(number)}; " in said and says in said and "remove" not in said
+    assert f"{os.strerror(number)}; " in said and says in said and "remove" not in said
+    assert (f"{tmp_path / 'weights'}: " in said) == named
 
 
 def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
@@ -209,7 +216,7 @@ def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").exists()
 
 
-@pytest.mark.parametrize("verb", ["report", "inspect-reward", "score"])
+@pytest.mark.parametrize("verb", ["report", "inspect-reward", "score", "serve-reward"])
 def test_a_run_that_does_not_exist_is_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     open_run(opened(tiny(tmp_path)).config)
     said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
