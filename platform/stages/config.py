@@ -148,7 +148,7 @@ class RewardConfig(TrainingStageConfig):
     raters: tuple[str, ...] = ()
     # Of the marked training episodes, drawn by the seed, to measure how many are needed. Held-out episodes: all.
     marked_share: float = 1.0
-    # Train on marks at random times with exchanged signs: a floor for comparisons. Held-out marks stay as they are.
+    # Train on marks at random times with exchanged signs, for comparisons. Held-out marks stay as they are.
     shuffle_marks: bool = False
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
 

@@ -1,4 +1,7 @@
-"""Marks whose link to behavior is destroyed: the floor against which a reward model is compared."""
+"""Marks whose times and signs are shuffled within an episode, for comparisons with the true ones.
+
+Where nearly all marks are positive, they still say that later is better: see docs/results.md.
+"""
 
 from __future__ import annotations
 
