@@ -21,6 +21,7 @@ from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
 from interplay.launch.memory_need import TRAINED, memory_needs, needs_of_other_sizes
+from interplay.launch.stage_devices import missing_devices
 from interplay.stages.config import Config
 
 PACKAGE = "interplay"
@@ -248,6 +249,14 @@ def memory(root: Path) -> Check:
     if free < MEMORY_WANTED * GIGABYTE:
         return Check("memory", "note", seen, f"a run wants {MEMORY_WANTED:g} GB; fewer worlds a process need less")
     return Check("memory", "ok", seen)
+
+
+def devices_of_stages(config: Config) -> list[Check]:
+    """Settings that name a device which is not here."""
+    return [
+        Check(setting, "fail", problem, f"set {setting}=auto, or use a machine that has it")
+        for setting, problem in missing_devices(config).items()
+    ]
 
 
 def memory_of_stages(config: Config) -> list[Check]:

@@ -22,6 +22,7 @@ from interplay.launch.memory_need import refuse_too_large, refuse_too_large_base
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, stages_of_round
 from interplay.launch.served_run import draw_once, served_run
+from interplay.launch.stage_devices import refuse_missing_devices
 from interplay.launch.studio_demo import studio_demo
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
@@ -75,14 +76,15 @@ def _writes(label: str, act: Callable[[Run], Path]) -> Callable[[Config], int]:
 
 
 def _round(config: Config) -> int:
-    _refuse_too_large_round(config)
+    _refuse_unfit_round(config)
     path = complete_round(_open(config))
     sys.stdout.write(_findings(path.with_name("summary.json")))
     sys.stdout.write(f"\nThe report: {path.resolve()}\n")
     return 0
 
 
-def _refuse_too_large_round(config: Config) -> None:
+def _refuse_unfit_round(config: Config) -> None:
+    refuse_missing_devices(config)
     for stage in stages_of_round(config.run.round):
         refuse_too_large(config, stage.name)
     if config.run.round == 1:
@@ -90,7 +92,7 @@ def _refuse_too_large_round(config: Config) -> None:
 
 
 def _orderings(config: Config) -> int:
-    _refuse_too_large_round(config)
+    _refuse_unfit_round(config)
     sys.stdout.write(f"The results: {orderings(config, _open).resolve()}\n")
     return 0
 
@@ -202,7 +204,11 @@ def _watch(config: Config) -> int:
 
 
 def _doctor(config: Config) -> int:
-    checks = [*doctor.doctor(Path(config.run.dir)), *doctor.memory_of_stages(config)]
+    checks = [
+        *doctor.doctor(Path(config.run.dir)),
+        *doctor.devices_of_stages(config),
+        *doctor.memory_of_stages(config),
+    ]
     sys.stdout.write(doctor.table(checks))
     return doctor.exit_code(checks)
 

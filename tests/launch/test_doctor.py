@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interplay.launch import doctor
+from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.doctor import Check, Requirement
 from interplay.launch.machine import free_memory, usable_cores
@@ -36,6 +37,24 @@ def test_stages_that_do_not_fit_are_named_with_a_remedy() -> None:
     assert (clone.name, clone.level) == ("clone", "fail") and "lower clone.dataset.lanes" in clone.advice
     (unknown,) = doctor.memory_of_stages(compose(["env=gymnasium", "env.id=Nothing-v0"]))
     assert unknown.level == "note"
+
+
+def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = ["clone.learner.device=cuda:9", "actors.device=cuda:9"]
+    checks = doctor.devices_of_stages(compose(named))
+    assert [(check.name, check.level) for check in checks] == [
+        ("clone.learner.device", "fail"),
+        ("actors.device", "fail"),
+    ]
+    assert (
+        "clone.learner.device=cuda:9 is not here" in checks[0].seen and "clone.learner.device=auto" in checks[0].advice
+    )
+    assert doctor.devices_of_stages(compose(["experiment=demo"])) == []
+    elsewhere = ["runtime=ray", "runtime.address=ray://head:10001", "runtime.learner.gpus=1"]
+    assert doctor.devices_of_stages(compose(["clone.learner.device=cuda:9", *elsewhere])) == []
+    assert main(["demo", f"run.dir={tmp_path}", *named]) == 1
+    assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []  # nothing has begun
 
 
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:
