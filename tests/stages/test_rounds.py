@@ -210,7 +210,7 @@ def test_a_stopped_round_continues_with_the_next_stage(first: Path, tmp_path: Pa
 @pytest.mark.slow
 def test_towers_in_two_rounds_with_a_learned_setter(tmp_path: Path) -> None:
     sizes = ("env.image=[16,24]", "evaluate.episodes=2", "evaluate.steps=12", "reinforce.actor.learned_setters=0.5")
-    few = ("evaluate.chance=false", "evaluate.kinds=[tower,lift]", "evaluate.limits={tower:12}")
+    few = ("evaluate.chance=false", "evaluate.kinds=[tower,place]", "evaluate.limits={tower:12}")
     tower = tiny(tmp_path, *sizes, *few, house=("experiment=tower",))
     for verb in ("collect", "clone-setter"):
         interplay(verb, tower)
@@ -218,7 +218,7 @@ def test_towers_in_two_rounds_with_a_learned_setter(tmp_path: Path) -> None:
         assert main(["round", number, *tower]) == 0
     run = tmp_path / "run"
     found = json.loads((run / "round-2" / "summary.json").read_text())
-    assert set(found["results"]["rounds"]["success"]) == {"tower", "lift"}
+    assert set(found["results"]["rounds"]["success"]) == {"tower", "place"}
     assert "clone-setter" in found["seconds"]
     rows = [json.loads(line) for line in (run / "round-2" / "reinforce" / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [1, 2, 3, 4] and any("return" in row for row in rows)

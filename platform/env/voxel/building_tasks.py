@@ -14,6 +14,7 @@ from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.experts.answering import AskingExpert, BlockAnswerExpert
 from interplay.env.voxel.experts.building_expert import BuildingExpert
 from interplay.env.voxel.experts.walking_expert import WalkingExpert
+from interplay.env.voxel.space import SHAPE
 from interplay.env.voxel.tasks.block_questions import BlockQuestion
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.instructions import KINDS, QUESTIONS, BuildScene, confusions, sample
@@ -99,7 +100,14 @@ class BuildingTasks(TaskSource):
 
     def _scene(self) -> BuildScene:
         facts = self._facts()
-        return BuildScene(facts.grid, facts.start, facts.target, facts.body, self._colors, self._compass)
+        tallest = self._tallest()
+        return BuildScene(facts.grid, facts.start, facts.target, facts.body, self._colors, self._compass, tallest)
+
+    def _tallest(self) -> int:
+        """Blocks of the highest tower: a builder that can't rise places on what is below its eyes."""
+        if self._scheme.control == "fly" or "jump" in self._scheme.names:
+            return SHAPE[0]
+        return 3 if self._auto_jump else 2
 
     def _check(self, kind: str) -> None:
         known = (*KINDS, "step", "build", "unclear")

@@ -242,6 +242,26 @@ def test_measures_compare_the_changes_made_with_those_wanted() -> None:
     assert measures["reward"] == 2 * count - 1
 
 
+@pytest.mark.parametrize(
+    ("more", "auto_jump", "tallest"), [((), False, 2), ((), True, 3), (("jump",), False, 4), (("jump",), True, 4)]
+)
+def test_towers_are_as_high_as_the_builder_can_build(more: tuple[str, ...], auto_jump: bool, tallest: int) -> None:
+    components = ("move", "turn", "look", "hotbar", "attack", *more)
+    world = registry.make("voxel", components=components, auto_jump=auto_jump, select_and_place=True, image=(8, 8))
+    counts = set[int]()
+    for seed in range(12):
+        world.reset(Start(seed=seed), observers=())
+        task = world.tasks().sample("tower", np.random.default_rng(seed))
+        counts.add(task.params["count"])
+        expert = task.expert(world)
+        for _ in range(60):
+            world.step({"solver": expert.act(world)}, observers=())
+            if task.success(world.facts(), []):
+                break
+        assert task.success(world.facts(), []), f"seed {seed}: {task.instruction}"
+    assert max(counts) == tallest
+
+
 def test_a_cue_is_stored_with_its_task() -> None:
     site, rng = scene(0)
     for cue in site.tasks().cues:

@@ -33,6 +33,7 @@ class BuildScene:
     body: Any
     colors: tuple[int, ...]  # ids that instructions name
     compass: bool  # whether the builder sees directions, so that words may name them
+    tallest: int  # blocks of the highest tower that the builder can place
 
     def blocks(self) -> list[tuple[Cell, int]]:
         """Every block and its color."""
@@ -113,7 +114,7 @@ def word(words: str, grid: Grid, params: Params) -> str:
 
 def _stack(scene: BuildScene, rng: np.random.Generator) -> Params:
     def open_above(cell: Cell) -> bool:
-        return cell[0] + 1 < scene.grid.shape[0] and not scene.grid[cell[0] + 1, cell[1], cell[2]]
+        return cell[0] + 1 < scene.tallest and not scene.grid[cell[0] + 1, cell[1], cell[2]]
 
     anchor = scene.anchor(rng, " and free on top", open_above)
     return {"color": scene.color(rng), "anchor": list(anchor)}
@@ -135,8 +136,12 @@ def _swap(scene: BuildScene, rng: np.random.Generator) -> Params:
     return {"color": color, "anchor": list(anchor)}
 
 
-def _counted(scene: BuildScene, rng: np.random.Generator) -> Params:
-    count = _one_of(COUNTS, rng)
+def _tower(scene: BuildScene, rng: np.random.Generator) -> Params:
+    return _counted(scene, rng, [count for count in COUNTS if count <= scene.tallest])
+
+
+def _counted(scene: BuildScene, rng: np.random.Generator, counts: Sequence[int] = COUNTS) -> Params:
+    count = _one_of(counts, rng)
     return {"color": scene.color(rng, count), "count": count}
 
 
@@ -145,7 +150,7 @@ INSTRUCTIONS: Mapping[str, Callable[[BuildScene, np.random.Generator], Params]] 
     "stack": _stack,
     "beside": _beside,
     "remove": lambda scene, rng: {"anchor": list(scene.anchor(rng))},
-    "tower": _counted,
+    "tower": _tower,
     "row": _counted,
     "square": lambda scene, rng: {"color": scene.color(rng, SQUARE * SQUARE), "count": SQUARE},
     "swap": _swap,
