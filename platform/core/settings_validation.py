@@ -47,7 +47,7 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
     if isinstance(settings, of):
         return settings
     config: ConfigT
-    problems = dict(_renamed_values(of, settings, (), name))
+    problems = {loc: (message,) for loc, message in _renamed_values(of, settings, (), name)}
     try:
         (config,) = _validator(cast(Any, of)).validate_python([_with_defaults(of, settings)])
     except ValidationError as error:
@@ -55,7 +55,8 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
             _translate(of, details, name, problems)
     if problems:
         outermost = [loc for loc in problems if not any(loc[:n] in problems for n in range(len(loc)))]
-        raise SettingsError([problems[loc] for loc in sorted(outermost, key=lambda loc: _order(of, loc))])
+        ordered = sorted(outermost, key=lambda loc: _order(of, loc))
+        raise SettingsError([message for loc in ordered for message in problems[loc]])
     return config
 
 
@@ -135,11 +136,11 @@ def _renamed_values(hint: Any, value: Any, loc: Loc, name: str) -> Iterator[tupl
             yield from _renamed_values(_inner(hint, index), item, (*loc, index), name)
 
 
-def _translate(of: Any, details: ErrorDetails, name: str, problems: dict[Loc, str]) -> None:
-    """Adds the message of one pydantic error to `problems`, at most one for each place."""
+def _translate(of: Any, details: ErrorDetails, name: str, problems: dict[Loc, tuple[str, ...]]) -> None:
+    """Adds the messages of one pydantic error to `problems`, those of one error at most for each place."""
     loc, kind, value = details["loc"][1:], details["type"], details["input"]
     if loc[-1:] == ("[key]",):  # a key of a mapping
-        problems.setdefault(loc[:-1], f"{_path(name, loc[:-2])}: expected str, got {value!r}")
+        problems.setdefault(loc[:-1], (f"{_path(name, loc[:-2])}: expected str, got {value!r}",))
         return
     if kind == "invalid_key":  # a number as the name of a field
         loc, kind = (*loc[:-1], str(loc[-1])), "unexpected_keyword_argument"
@@ -155,14 +156,19 @@ def _translate(of: Any, details: ErrorDetails, name: str, problems: dict[Loc, st
     if kind == "value_error" and any(other[: len(loc)] == loc for other in problems):
         return  # raised by __post_init__, which is not meant for wrong fields
     path = _path(name, loc)
-    message = _message(details, kind, hints[-1], hints[-2] if loc else None, path)
-    problems.setdefault(loc, f"{path}: {message}" if path else message)
+    messages = _messages(details, kind, hints[-1], hints[-2] if loc else None, path)
+    problems.setdefault(loc, tuple(f"{path}: {message}" if path else message for message in messages))
+
+
+def _messages(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str) -> tuple[str, ...]:
+    if kind == "value_error":
+        refused = details["ctx"]["error"]
+        return refused.problems if isinstance(refused, SettingsError) else (str(refused),)
+    return (_message(details, kind, hint, parent, path),)
 
 
 def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str) -> str:
     value, hint = details["input"], hint if kind == "missing" else _real(hint)
-    if kind == "value_error":
-        return str(details["ctx"]["error"])
     if kind == "unexpected_keyword_argument":
         return unknown_setting(path, [entry.name for entry in fields(parent) if entry.init])
     if kind == "missing":

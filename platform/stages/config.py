@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -12,7 +12,7 @@ from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
 from interplay.core.setting_checks import check_at_least
-from interplay.core.settings_validation import did_you_mean
+from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.core.typed_name import RUNS
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
@@ -294,9 +294,10 @@ class Config:
             if stage.learner.cuda_graph and self.runtime.learners > 1
         ]
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
-        problems += self._wrong_rewards() + self._wrong_baselines()
+        problems += self._wrong_rewards()
+        problems += self._wrong_baselines(problems)
         if problems:
-            raise ValueError("; ".join(problems))
+            raise SettingsError(problems)
 
     def _wrong_rewards(self) -> list[str]:
         """Rewards that the other settings do not allow."""
@@ -325,13 +326,13 @@ class Config:
             )
         return problems
 
-    def _wrong_baselines(self) -> list[str]:
-        """Baselines and variants that do not exist or can't be trained here."""
+    def _wrong_baselines(self, shared: Sequence[str]) -> list[str]:
+        """Baselines and variants that do not exist or can't be trained here, without the run's own problems."""
         known = {**dict.fromkeys(get_args(BaselineName)), **self.variants}
         problems = [
             f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
         ]
-        wrong_variants = [*variant_problems(self, {*get_args(BaselineName), "bc_marks"})]
+        wrong_variants = [*variant_problems(self, {*get_args(BaselineName), "bc_marks"}, shared)]
         problems += wrong_variants
         if taken := sorted(set(known) & set(self.evaluate.agents)):
             problems.append(

@@ -37,8 +37,13 @@ def variant_config(config: ConfigT, name: str) -> ConfigT:
     return build_config(type(config), changed)
 
 
-def variant_problems(config: Any, taken: Collection[str]) -> Iterator[str]:
-    """What is wrong with the variants of `config`; `taken` are further names that they may not have."""
+def variant_problems(config: Any, taken: Collection[str], shared: Collection[str]) -> Iterator[str]:
+    """What is wrong with the variants of `config`.
+
+    Args:
+        taken: Further names that they may not have.
+        shared: Problems of `config` itself, which a variant has because it inherits its settings.
+    """
     for name, changes in config.variants.items():
         where = f"variants.{name}"
         unknown = [section for section in changes if section not in SECTIONS]
@@ -57,14 +62,14 @@ def variant_problems(config: Any, taken: Collection[str]) -> Iterator[str]:
         elif not all(isinstance(section, Mapping) for section in changes.values()):
             yield f"{where}: give settings of its sections, as {where}.reward.training.updates=100"
         else:
-            yield from _problems_of(config, name, where)
+            yield from _problems_of(config, name, where, shared)
 
 
-def _problems_of(config: Any, name: str, where: str) -> Iterator[str]:
+def _problems_of(config: Any, name: str, where: str, shared: Collection[str]) -> Iterator[str]:
     try:
         variant = variant_config(config, name)
     except SettingsError as error:
-        yield from (f"{where}: {problem}" for problem in error.problems)
+        yield from (f"{where}: {problem}" for problem in error.problems if problem not in shared)
         return
     if "mark" not in config.variants[name]:
         return
