@@ -35,6 +35,7 @@ from interplay.learner.device import find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
+from interplay.stages.stage_folder import StageConflict
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
@@ -65,6 +66,23 @@ def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver")
     """
     found = checkpoint_of(run, name, role)
     return {"stage": name, "update": found.step, "weights": found.fingerprint}
+
+
+def refuse_trained_on(
+    run: Run, verb: str, player: Mapping[str, Any], agent: str, role: Literal["setter", "solver"] = "solver"
+) -> None:
+    """Refuses results of `agent` that state `player` if its stage has another checkpoint now, which may have been
+    loaded in its place.
+
+    Raises:
+        StageConflict: it has; the message says to type `verb` once the training has finished.
+    """
+    now = player_of(run, player["stage"], role)
+    if now != player:
+        raise StageConflict(
+            f"{player['stage']} was trained on while {agent} played: from update {player['update']} to "
+            f"{now['update']}. Its results are not kept; wait until it has finished, and type: {run.command(verb)}"
+        )
 
 
 def is_same_player(kept: Any, player: Mapping[str, Any]) -> bool:
