@@ -27,6 +27,7 @@ from interplay.learner.agents import (
     build_agent,
     check_description,
     check_same_world,
+    fitting_weights,
     load_agent,
     read_description,
 )
@@ -122,16 +123,8 @@ def start_from(
         agent, vocabulary = build_agent(found.description, head)
     if from_scratch:
         return agent, vocabulary
-    try:
-        missing = agent.load_state_dict(found.weights(), strict=False)
-    except RuntimeError as error:
-        raise CheckpointError(f"{found.path / 'agent.pt'} does not fit its description: {error}") from error
-    lost, spare = (  # these heads may differ: a clone has none, and a policy started from a reward model needs none
-        [key for key in keys if not key.startswith(REWARD_HEADS)]
-        for keys in (missing.missing_keys, missing.unexpected_keys)
-    )
-    if lost or spare:
-        raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {spare} too much")
+    # A clone has no such head, and a policy that starts from a reward model needs none.
+    agent.load_state_dict(fitting_weights(found, agent, REWARD_HEADS), strict=False)
     return agent, vocabulary
 
 
