@@ -132,12 +132,12 @@ class ConcurrentBaselines:
     def _start(self, names: list[str]) -> None:
         context = get_context("spawn")
         self._pipe = messages, _ = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(1, context, _begin, (messages, self._log))
+        self._pool = ProcessPoolExecutor(1, context, _begin, (messages,))
         self._log.write_header()
         self._shown = self._log.file.stat().st_size if self._log.file.exists() else 0
         config = replace(self._run.config, baselines=tuple(names))
         with _signals_blocked():
-            self._training = self._pool.submit(_train, replace(self._run, config=config))
+            self._training = self._pool.submit(_train, replace(self._run, config=config), self._log)
         logger.info("%s: trained at the same time; progress in %s", ", ".join(names), self._log.file)
 
     def _send(self, word: str) -> None:
@@ -223,10 +223,11 @@ def _signals_blocked() -> Iterator[None]:
 _reached: set[str] = set()  # stages that have finished
 
 
-def _begin(messages: Connection, log: WorkerLog) -> None:
-    """Prepares the process. `messages` is closed once the process that started this one has ended."""
-    log.capture_output()
-    logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
+def _begin(messages: Connection) -> None:
+    """Prepares the process, where an error would read as a kill; what can fail is left to `_train`.
+
+    `messages` is closed once the process that started this one has ended.
+    """
     threading.Thread(target=_obey, args=(messages,), name="obey", daemon=True).start()
 
 
@@ -244,8 +245,10 @@ def _obey(messages: Connection) -> None:
             pass  # nothing has begun yet
 
 
-def _train(run: Run) -> None:
+def _train(run: Run, log: WorkerLog) -> None:
     """Trains the baselines of a run, each once its stage has finished; a traceback of an error is printed too."""
+    log.capture_output()
+    logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
     retain_freed_memory()
     torch.set_num_threads(run.config.runtime.learner_threads)
     pause = threading.Event()

@@ -135,6 +135,15 @@ def test_a_killed_process_is_reported(cloned: Path, tmp_path: Path) -> None:
         baselines.finish()
 
 
+def test_a_log_that_cannot_be_opened_is_reported_as_that(cloned: Path, tmp_path: Path) -> None:
+    run = endless(cloned, tmp_path)
+    (run.root / "baselines").mkdir()
+    (run.root / "baselines/training.txt").symlink_to(run.root / "config.json" / "inside")
+    with pytest.raises(OSError, match=r"config\.json"), ConcurrentBaselines(run) as baselines:
+        baselines.reached("clone")
+        baselines.finish()
+
+
 def test_a_second_signal_ends_the_process_at_once(cloned: Path, tmp_path: Path) -> None:
     run = endless(cloned, tmp_path)
     with pytest.raises(KeyboardInterrupt), ConcurrentBaselines(run) as baselines:
