@@ -136,9 +136,13 @@ class ConcurrentBaselines:
         self._log.write_header()
         self._shown = self._log.file.stat().st_size if self._log.file.exists() else 0
         config = replace(self._run.config, baselines=tuple(names))
+        logger.info(
+            "%s: trained at the same time, by a process that starts now, which takes some seconds; progress in %s",
+            ", ".join(names),
+            self._log.file,
+        )
         with _signals_blocked():
             self._training = self._pool.submit(_train, replace(self._run, config=config), self._log)
-        logger.info("%s: trained at the same time; progress in %s", ", ".join(names), self._log.file)
 
     def _send(self, word: str) -> None:
         assert self._pipe is not None
