@@ -10,12 +10,14 @@ from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_module
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
 from interplay.core.settings_validation import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
+from interplay.core.typed_name import typed_setting
 from interplay.env import registry
 from interplay.stages.config import Config
 
@@ -29,12 +31,13 @@ def compose(overrides: Sequence[str]) -> Config:
     Raises:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
+    words = _translated(overrides)
     try:
         with initialize_config_module("interplay.conf", version_base=None):
-            composed = hydra_compose("config", overrides=_translated(overrides))
+            composed = hydra_compose("config", overrides=words)
         settings = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     except (HydraException, OmegaConfBaseException) as error:
-        raise SettingsError([_first_line(error)]) from error
+        raise SettingsError([*filter(None, map(unreadable, words))] or [_first_line(error)]) from error
     assert isinstance(settings, dict)
     return build_settings({str(key): value for key, value in settings.items()})
 
@@ -99,9 +102,29 @@ def _translated(overrides: Sequence[str]) -> list[str]:
         else:
             sections = [field.name for field in fields(Config)]
             if key in sections:
-                raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={value}"])
+                example = "VALUE" if value.startswith("{") else value
+                raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={example}"])
             raise SettingsError([f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"])
     return translated
+
+
+def unreadable(override: str) -> str:
+    """Why Hydra can't read an override as one value, and what to type; empty if it can."""
+    key, _, value = override.lstrip("+").partition("=")
+    quoted = typed_setting(key, value.lstrip("'\""))
+    try:
+        several = OverridesParser.create().parse_override(override).is_sweep_override()
+    except HydraException:
+        if value[:1] not in ("{", "["):
+            return f"{key}: {value!r} has characters that are to be quoted; type {quoted}"
+        example = "{a: 1, b: [2,3]}" if value[0] == "{" else "[a,b]"
+        return (
+            f"{key}: {value!r} is no whole mapping or list; close every bracket, put text with special characters in "
+            f"double quotes, and the whole in single ones, as {key}='{example}'"
+        )
+    if not several:
+        return ""
+    return f"{key}: {value!r} is several values; type {key}='[{value}]' for a list, or {quoted} for a text"
 
 
 def _choices(group: str) -> set[str]:

@@ -132,13 +132,17 @@ class ConcurrentBaselines:
     def _start(self, names: list[str]) -> None:
         context = get_context("spawn")
         self._pipe = messages, _ = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(1, context, _begin, (messages, self._log))
+        self._pool = ProcessPoolExecutor(1, context, _begin, (messages,))
         self._log.write_header()
         self._shown = self._log.file.stat().st_size if self._log.file.exists() else 0
         config = replace(self._run.config, baselines=tuple(names))
+        logger.info(
+            "%s: trained at the same time, by a process that starts now, which takes some seconds; progress in %s",
+            ", ".join(names),
+            self._log.file,
+        )
         with _signals_blocked():
-            self._training = self._pool.submit(_train, replace(self._run, config=config))
-        logger.info("%s: trained at the same time; progress in %s", ", ".join(names), self._log.file)
+            self._training = self._pool.submit(_train, replace(self._run, config=config), self._log)
 
     def _send(self, word: str) -> None:
         assert self._pipe is not None
@@ -223,10 +227,11 @@ def _signals_blocked() -> Iterator[None]:
 _reached: set[str] = set()  # stages that have finished
 
 
-def _begin(messages: Connection, log: WorkerLog) -> None:
-    """Prepares the process. `messages` is closed once the process that started this one has ended."""
-    log.capture_output()
-    logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
+def _begin(messages: Connection) -> None:
+    """Prepares the process, where an error would read as a kill; what can fail is left to `_train`.
+
+    `messages` is closed once the process that started this one has ended.
+    """
     threading.Thread(target=_obey, args=(messages,), name="obey", daemon=True).start()
 
 
@@ -244,8 +249,10 @@ def _obey(messages: Connection) -> None:
             pass  # nothing has begun yet
 
 
-def _train(run: Run) -> None:
+def _train(run: Run, log: WorkerLog) -> None:
     """Trains the baselines of a run, each once its stage has finished; a traceback of an error is printed too."""
+    log.capture_output()
+    logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
     retain_freed_memory()
     torch.set_num_threads(run.config.runtime.learner_threads)
     pause = threading.Event()

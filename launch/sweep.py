@@ -27,7 +27,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.compose import KEY, compose
+from interplay.launch.compose import KEY, compose, unreadable
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 
 OUTCOME = "outcome.json"
@@ -127,7 +127,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         try:
             parsed = parser.parse_override(word)
         except HydraException as error:
-            raise SettingsError([f"{word}: {str(error).splitlines()[0]}"]) from error
+            raise SettingsError([unreadable(word)]) from error
         several = parsed.is_sweep_override()
         values = [str(value) for value in parsed.sweep_string_iterator()] if several else [match.group(2)]
         choices.append([f"{match.group(1)}={value}" for value in values])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,19 +27,32 @@ def load_weights(agent: Agent, weights: Mapping[str, NDArray[np.generic]]) -> No
     Raises:
         ValueError: other weights are missing, unknown or of another shape.
     """
-    own = agent.state_dict()
-    missing = sorted(name for name in own if name not in weights and not name.startswith(REWARD_HEADS))
-    unknown = sorted(name for name in weights if name not in own)
-    shapes = [
-        f"{name} {weights[name].shape} into {tuple(own[name].shape)}"
-        for name in own
-        if name in weights and weights[name].shape != tuple(own[name].shape)
-    ]
-    if missing or unknown or shapes:
+    if wrong := misfit(agent, weights, may_lack=REWARD_HEADS):
         raise ValueError(
-            f"these weights are of another agent (missing: {missing[:5]}, unknown: {unknown[:5]}, "
-            f"shapes: {shapes[:5]}); use the size, world and vocabulary that they were trained with"
+            f"these weights are of another agent ({wrong}); use the size, world and vocabulary that they were trained "
+            "with"
         )
+    own = agent.state_dict()
     with torch.no_grad():
         for name, value in weights.items():
             own[name].copy_(torch.as_tensor(np.array(value)))
+
+
+def misfit(
+    agent: Agent, weights: Mapping[str, Any], *, may_lack: tuple[str, ...] = (), may_add: tuple[str, ...] = ()
+) -> str:
+    """Which weights are missing, unknown or of another shape than the agent's; empty if all fit.
+
+    Names that begin with one of `may_lack` may be missing, those with one of `may_add` unknown.
+    """
+    own = agent.state_dict()
+    missing = sorted(name for name in own if name not in weights and not name.startswith(may_lack))
+    unknown = sorted(name for name in weights if name not in own and not name.startswith(may_add))
+    shapes = [
+        f"{name} {tuple(np.shape(weights[name]))} into {tuple(own[name].shape)}"
+        for name in own
+        if name in weights and tuple(np.shape(weights[name])) != tuple(own[name].shape)
+    ]
+    if not (missing or unknown or shapes):
+        return ""
+    return f"missing: {missing[:5]}, unknown: {unknown[:5]}, shapes: {shapes[:5]}"

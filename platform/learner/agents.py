@@ -8,9 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+from torch import Tensor
+
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
+from interplay.agent.weights import misfit
 from interplay.core.renamed_settings import with_current_names
 from interplay.core.settings_validation import build_config
 from interplay.env.world import WorldSpec
@@ -131,8 +134,21 @@ def load_agent(path: Path) -> tuple[Agent, Vocabulary]:
     """
     checkpoint = check_description(read(path))
     agent, vocabulary = build_agent(checkpoint.description)
-    try:
-        agent.load_state_dict(checkpoint.weights())
-    except RuntimeError as error:
-        raise CheckpointError(f"{checkpoint.path / 'agent.pt'} does not fit its description: {error}") from error
+    agent.load_state_dict(fitting_weights(checkpoint, agent))
     return agent, vocabulary
+
+
+def fitting_weights(checkpoint: Checkpoint, agent: Agent, heads: tuple[str, ...] = ()) -> dict[str, Tensor]:
+    """The weights of a checkpoint whose description is that of `agent`; those of `heads` only one of them may have.
+
+    Raises:
+        CheckpointError: the file of the weights can't be read, or has weights of another agent.
+    """
+    weights = checkpoint.weights()
+    if wrong := misfit(agent, weights, may_lack=heads, may_add=heads):
+        raise CheckpointError(
+            f"{checkpoint.path / 'agent.pt'} has the weights of another agent than checkpoint.json there describes "
+            f"({wrong}). Remove {checkpoint.path}; the same command then continues from the checkpoint before it, or "
+            "trains again"
+        )
+    return weights

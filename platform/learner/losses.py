@@ -28,14 +28,12 @@ class GateCloning(NamedTuple):
 
     loss: Tensor
     accuracy: Tensor  # the share of steps at which the more likely decision is the demonstrated one
-    spoke_share: Tensor  # the share of steps with an utterance
 
 
 class TokenCloning(NamedTuple):
     """The loss of the tokens."""
 
     loss: Tensor
-    per_token: Tensor  # negative log-likelihood of a token, for either `reduce`; its exp is the perplexity
     utterances: Tensor  # the number of utterances
 
 
@@ -90,16 +88,15 @@ def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
     loss = functional.binary_cross_entropy_with_logits(logits, spoke.to(logits.dtype), reduction="none")
     with torch.no_grad():
         right = ((logits > 0) == spoke).to(logits.dtype)
-        share = masked_mean(spoke.to(logits.dtype), mask)
-    return GateCloning(masked_mean(loss, mask), masked_mean(right, mask), share)
+    return GateCloning(masked_mean(loss, mask), masked_mean(right, mask))
 
 
 def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", pad: int = 0) -> TokenCloning:
     """Negative log-likelihood of demonstrated utterances, averaged over utterances; padding is ignored.
 
     Language cloning is `gate_cloning` plus this. Design choice: the mean is over *utterances*, not over all steps,
-    because people speak in one step of many, and words would otherwise be learned that many times slower. Multiply by
-    the gate's `spoke_share` for the likelihood of a step, as `ObjectiveConfig.words="step"` does.
+    because people speak in one step of many, and words would otherwise be learned that many times slower.
+    `ObjectiveConfig.words="step"` multiplies by the share of steps with an utterance, for the likelihood of a step.
 
     Args:
         log_probs: float [N, L], of the tokens of N utterances; N may be 0.
@@ -113,7 +110,7 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
     utterances = real.any(-1)
     length = real.sum(-1).clamp(min=1)
     loss = -masked_mean(said if reduce == "sum" else said / length, utterances)
-    return TokenCloning(loss, -masked_mean(kept.detach(), real), utterances.sum())
+    return TokenCloning(loss, utterances.sum())
 
 
 def shuffled_lanes(lanes: int, generator: torch.Generator) -> Tensor:

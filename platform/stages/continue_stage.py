@@ -35,7 +35,7 @@ from interplay.stages.baselines import refuse_shorter
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_agent, is_same_player, player_of
+from interplay.stages.shared_parts import acting_agent, is_same_player, player_of, refuse_trained_on
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -56,7 +56,7 @@ def continue_scenarios(run: Run) -> None:
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
             fewer updates than the run.
         Interrupted: a signal requested a stop; finished continuations are kept.
-        StageConflict: another process is at work in this stage.
+        StageConflict: another process is at work in this stage, or trained an agent while it continued.
     """
     if not stages_of(run):
         raise CheckpointError(f"{run.root} has no agent to continue; type: {run.command('clone')}")
@@ -102,6 +102,8 @@ def _continue(run: Run) -> None:
             _play(run, name, worlds, scenarios, stop, kept)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")
+            if name in agents:
+                refuse_trained_on(run, CONTINUE, checkpoint, name)
             results = sorted(kept.results, key=lambda result: (result.scenario, result.continuation))
             document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
             write_whole(file, json.dumps(document), durable=False)

@@ -32,8 +32,8 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_agent, player_of
-from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
+from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
 
@@ -92,12 +92,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             under_other_words = _play(play, others, f"{name}, other words")[0] if others else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
-            if name in agents and (now := player_of(run, agents[name])) != checkpoint:
-                raise StageConflict(
-                    f"{agents[name]} was trained on while {name} played: from update {checkpoint['update']} to "
-                    f"{now['update']}. Its results are not kept; wait until it has finished, and type: "
-                    f"{run.command(STAGE)}"
-                )
+            if name in agents:
+                refuse_trained_on(run, STAGE, checkpoint, name)
             clock.claim()
             write_films(folder, name, films)
             # Last: from now on it counts as finished.

@@ -29,7 +29,7 @@ from interplay.evaluation.success_judge import one_second
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import is_same_player, learned_setters, player_of
+from interplay.stages.shared_parts import is_same_player, learned_setters, player_of, refuse_trained_on
 from interplay.stages.stage_folder import StageFolder, damaged, read_json
 from interplay.tracking.progress import Progress
 
@@ -48,6 +48,7 @@ def play_freely(
         ValueError: the world has no setter.
         CheckpointError: there is no such setter, or it is for another world.
         Interrupted: a stop was requested; the same command plays the agent's episodes again.
+        StageConflict: another process trained the agent or the setter while they played.
     """
     config, folder = run.config.evaluate, run.stage("evaluate")
     if worlds[0].spec.roles[0] == worlds[0].spec.solver:
@@ -78,6 +79,8 @@ def play_freely(
     progress.close()
     if stop.requested:
         raise Interrupted(f"stopped while {agent} played with a learned setter; the same command plays again")
+    refuse_trained_on(run, "evaluate", checkpoint, agent)
+    refuse_trained_on(run, "evaluate", described["setter"], agent, "setter")
     order = {seed: place for place, seed in enumerate(described["seeds"])}
     played = [asdict(each) for each in sorted(episodes, key=lambda each: order[each.seed])]
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -27,6 +27,7 @@ from interplay.learner.agents import (
     build_agent,
     check_description,
     check_same_world,
+    fitting_weights,
     load_agent,
     read_description,
 )
@@ -35,6 +36,7 @@ from interplay.learner.device import find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
+from interplay.stages.stage_folder import StageConflict
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
@@ -65,6 +67,23 @@ def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver")
     """
     found = checkpoint_of(run, name, role)
     return {"stage": name, "update": found.step, "weights": found.fingerprint}
+
+
+def refuse_trained_on(
+    run: Run, verb: str, player: Mapping[str, Any], agent: str, role: Literal["setter", "solver"] = "solver"
+) -> None:
+    """Refuses results of `agent` that state `player` if its stage has another checkpoint now, which may have been
+    loaded in its place.
+
+    Raises:
+        StageConflict: it has; the message says to type `verb` once the training has finished.
+    """
+    now = player_of(run, player["stage"], role)
+    if now != player:
+        raise StageConflict(
+            f"{player['stage']} was trained on while {agent} played: from update {player['update']} to "
+            f"{now['update']}. Its results are not kept; wait until it has finished, and type: {run.command(verb)}"
+        )
 
 
 def is_same_player(kept: Any, player: Mapping[str, Any]) -> bool:
@@ -104,16 +123,8 @@ def start_from(
         agent, vocabulary = build_agent(found.description, head)
     if from_scratch:
         return agent, vocabulary
-    try:
-        missing = agent.load_state_dict(found.weights(), strict=False)
-    except RuntimeError as error:
-        raise CheckpointError(f"{found.path / 'agent.pt'} does not fit its description: {error}") from error
-    lost, spare = (  # these heads may differ: a clone has none, and a policy started from a reward model needs none
-        [key for key in keys if not key.startswith(REWARD_HEADS)]
-        for keys in (missing.missing_keys, missing.unexpected_keys)
-    )
-    if lost or spare:
-        raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {spare} too much")
+    # A clone has no such head, and a policy that starts from a reward model needs none.
+    agent.load_state_dict(fitting_weights(found, agent, REWARD_HEADS), strict=False)
     return agent, vocabulary
 
 

@@ -27,6 +27,7 @@ from interplay.evaluation.scenario_findings import scenario_curves, shares_by_ki
 from interplay.evaluation.scenario_suite import read_suite, write_suite
 from interplay.evaluation.scenarios import ContinuationConfig, Scenario, cut_scenarios
 from interplay.players.solver import SolverConfig
+from interplay.stages import continue_stage
 
 FEW = ContinuationConfig(scenarios=2, context_steps=3)
 
@@ -188,6 +189,23 @@ def test_workers_continue_alike_whatever_their_number(
         assert first == second and len(first["results"]) >= 3
     in_process = tiny(two, *few, "continuation.workers=0")  # would draw other random numbers
     assert "workers" in refused("continue", in_process, capsys)
+
+
+def test_continuations_of_an_agent_that_was_trained_meanwhile_are_not_kept(
+    cloned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ("continuation.scenarios=1", "continuation.steps=4", "continuation.expert=false")
+    root = copied(cloned, tmp_path)
+    play = continue_stage._play
+
+    def slowly(*arguments: Any) -> None:
+        interplay("clone", tiny(root, "clone.training.updates=6"))
+        play(*arguments)
+
+    monkeypatch.setattr(continue_stage, "_play", slowly)
+    said = refused("continue", tiny(root, *few), capsys)
+    assert "clone was trained on while bc played: from update 4 to 6" in said and "interplay continue" in said
+    assert not (root / "run/continue/bc.json").exists()
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])

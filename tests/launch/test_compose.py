@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import interplay.conf
 from interplay.agent.sizes import SIZES
 from interplay.core.settings_validation import SettingsError
+from interplay.core.typed_name import typed_name
 from interplay.env import registry
 from interplay.episodes.vocabulary import VocabularyConfig
 from interplay.launch.cli import main
@@ -133,6 +135,33 @@ def test_the_papers_settings_are_the_papers() -> None:
 )
 def test_a_typo_is_refused_with_the_closest_name(typed: str, told: str) -> None:
     assert problems(*typed.split()) == (told,)
+
+
+@pytest.mark.parametrize("folder", ["a (b)", "it's", "a=b", "a,b", "a#b", "e\u0301", "a;b&c", 'say "a\\"', "a{b", "~x"])
+def test_a_folder_with_special_characters_is_refused_with_what_to_type(folder: str) -> None:
+    (told,) = problems(f"run.dir=/tmp/{folder}")
+    typed = shlex.split(told.removeprefix(f"run.dir: {f'/tmp/{folder}'!r} ").partition("type ")[2])
+    if folder == "a,b":
+        assert typed[:4] == ["run.dir=[/tmp/a,b]", "for", "a", "list,"]
+        del typed[:5]
+    assert compose(typed[:1]).run.dir == f"/tmp/{folder}"
+    name = shlex.split(typed_name(Path("/tmp", folder, "mine")))
+    assert compose(name).run.root == Path("/tmp", folder, "mine")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("variants={a", "variants is a section; set one of its fields, as variants.NAME=VALUE"),
+        ("variants.a={b", "variants.a: '{b' is no whole mapping or list; close every bracket, put"),
+        ("+collect.setter.kinds={go: it's}", 'collect.setter.kinds: "{go: it\'s}" is no whole mapping or list; close'),
+        ("baselines=[bc_long", "baselines: '[bc_long' is no whole mapping or list; close every bracket, put"),
+        ("run.name=a}", "run.name: 'a}' has characters that are to be quoted; type run.name='\"a}\"'"),
+    ],
+)
+def test_a_value_with_an_open_bracket_is_refused_with_what_to_type(typed: str, told: str) -> None:
+    (said,) = problems(typed)
+    assert said.startswith(told) and "hydra" not in said
 
 
 def test_an_unknown_setting_lists_each_known_one_once() -> None:

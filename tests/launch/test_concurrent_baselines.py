@@ -126,12 +126,25 @@ def test_an_error_of_a_baseline_is_raised_with_its_traceback(
     assert "clone_stage.py" in str(caught.value.__cause__), "where it was raised in the other process"
 
 
-def test_a_killed_process_is_reported(cloned: Path, tmp_path: Path) -> None:
+def test_a_start_and_a_kill_of_the_process_are_reported(
+    cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = endless(cloned, tmp_path)
+    caplog.set_level("INFO")
     reported = pytest.raises(WorkerFailed, match=r"was killed.*training\.txt.*same command continues")
     with reported, ConcurrentBaselines(run) as baselines:
         baselines.reached("clone")
+        assert "bc_long: trained at the same time, by a process that starts now" in caplog.text
         os.kill(child(), signal.SIGKILL)
+        baselines.finish()
+
+
+def test_a_log_that_cannot_be_opened_is_reported_as_that(cloned: Path, tmp_path: Path) -> None:
+    run = endless(cloned, tmp_path)
+    (run.root / "baselines").mkdir()
+    (run.root / "baselines/training.txt").symlink_to(run.root / "config.json" / "inside")
+    with pytest.raises(OSError, match=r"config\.json"), ConcurrentBaselines(run) as baselines:
+        baselines.reached("clone")
         baselines.finish()
 
 

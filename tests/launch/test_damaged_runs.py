@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_runs import copied, interplay, refused, tiny
@@ -59,6 +60,12 @@ def a_file(folder: Path) -> None:
     folder.write_text("")
 
 
+def of_another_shape(file: Path) -> None:
+    weights = torch.load(file)
+    weights["mixer.norm.weight"] = weights["mixer.norm.weight"][1:]
+    torch.save(weights, file)
+
+
 DAMAGES = [
     ("collect", "config.json", a_list),
     ("collect", "config.json", a_folder),
@@ -74,6 +81,7 @@ DAMAGES = [
     ("evaluate", "CHECKPOINT/checkpoint.json", a_folder),
     ("clone", "CHECKPOINT/agent.pt", cut),
     ("clone", "CHECKPOINT/training.pt", cut),
+    *((verb, "CHECKPOINT/agent.pt", of_another_shape) for verb in ("clone", "evaluate")),
     *(("report", f"evaluate/{name}", cut) for name in ("bc.json", "bc.npz", "chance.json", "expert.json")),
     ("report", "evaluate/bc.json", without("results")),
     ("report", "evaluate/bc.json", a_list),
@@ -98,7 +106,10 @@ def test_a_damaged_file_is_named(
     file = newest / name.removeprefix("CHECKPOINT/") if name.startswith("CHECKPOINT") else run / name
     damage(file)
     more = ["clone.training.updates=6"] if verb == "clone" else []
-    assert str(file) in refused(verb, tiny(tmp_path, *more), capsys)
+    said = refused(verb, tiny(tmp_path, *more), capsys)
+    assert str(file) in said
+    if damage is of_another_shape:
+        assert "mixer.norm.weight (15,) into (16,)" in said and f"Remove {newest}" in said
 
 
 FUZZED = [

@@ -7,6 +7,8 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from outcomes import assert_equal_nested
@@ -18,6 +20,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
+from interplay.stages import evaluate_stage, free_play_stage
 from interplay.stages.clone_stage import clone_setter
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
@@ -157,6 +160,39 @@ def test_agents_are_evaluated_with_a_learned_setter(
     assert json.loads(file.read_text())["rules"]["steps"] == 6
     said = refused("evaluate", [*settings, "evaluate.setter=clone"], capsys)
     assert "plays the solver, and a setter is wanted here" in said
+
+
+@pytest.mark.parametrize(
+    ("verb", "module", "function"),  # called after the checkpoint has been stated and before one is loaded
+    [("clone", evaluate_stage, "has_results"), ("clone-setter", free_play_stage, "learned_setters")],
+)
+def test_free_play_with_a_player_that_was_trained_meanwhile_is_not_kept(
+    with_setter: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verb: str,
+    module: ModuleType,
+    function: str,
+) -> None:
+    root = copied(with_setter, tmp_path)
+    probes = ("evaluate.kinds=[go]", "evaluate.expert=false", "evaluate.chance=false")
+    learned = ("evaluate.setter=clone-setter", "evaluate.setter_episodes=1", "evaluate.setter_steps=4")
+    interplay("evaluate", tiny(root, *probes))
+    original = getattr(module, function)
+
+    def slowly(*arguments: Any) -> Any:
+        interplay(verb, tiny(root, "clone.training.updates=6"))
+        return original(*arguments)
+
+    monkeypatch.setattr(module, function, slowly)
+    said = refused("evaluate", tiny(root, *probes, *learned), capsys)
+    assert f"{verb} was trained on while bc played: from update 4 to 6" in said
+    assert not (root / "run/evaluate/free-play/bc.json").exists()
+    monkeypatch.undo()
+    interplay("evaluate", tiny(root, *probes, *learned))
+    kept = json.loads((root / "run/evaluate/free-play/bc.json").read_text())
+    assert kept["agent" if verb == "clone" else "setter"]["update"] == 6
 
 
 @pytest.mark.parametrize("overlap", ["true", pytest.param("false", marks=pytest.mark.slow)])
