@@ -125,6 +125,12 @@ def _serve_reward(config: Config) -> int:
 
 
 def _studio(config: Config) -> int:
+    root = config.run.root
+    if not (root / "config.json").exists() and (runs := _names_of_runs(root.parent)):
+        sys.stdout.write(
+            f"{root.name} is a new run in {root.parent}. To serve another one of this folder, stop with Ctrl-C and "
+            f"give run.name=NAME: {', '.join(runs)}\n"
+        )
     served = served_run(config)
     draw_once(served)
     sys.stdout.flush()
@@ -232,12 +238,15 @@ def _open_existing(config: Config) -> Run:
     """
     root = config.run.root
     if not (root / "config.json").exists():
-        runs = sorted(file.parent.name for file in root.parent.glob("*/config.json"))
         raise ValueError(
             f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
-            f"run.dir=FOLDER.{did_you_mean(root.name, runs)}"
+            f"run.dir=FOLDER.{did_you_mean(root.name, _names_of_runs(root.parent))}"
         )
     return _open(config)
+
+
+def _names_of_runs(folder: Path) -> list[str]:
+    return sorted(file.parent.name for file in folder.glob("*/config.json"))
 
 
 def _findings(summary: Path) -> str:

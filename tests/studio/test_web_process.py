@@ -11,6 +11,7 @@ import pytest
 from studio_process import running, started
 from tiny_runs import refused, tiny
 
+from interplay.launch.cli import main
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.web.server import running as web_process
 from interplay.studio.web.server import studio_address
@@ -56,6 +57,20 @@ def test_a_world_without_tasks_has_no_stand_in_for_a_partner(
     words = [f"run.dir={tmp_path}", "run.name=run", "env=gymnasium", "studio.live.no_partner=stand_in"]
     said = refused("studio", words, capsys)
     assert "no_partner=stand_in needs a scripted player" in said and "set no_partner to end or wait" in said
+
+
+def test_a_new_studio_is_announced_beside_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("interplay.launch.verbs.os.execv", lambda *command: sys.exit(0))
+    said = []
+    for name in ("first", "frist", "first"):
+        with pytest.raises(SystemExit):
+            main(["studio", *tiny(tmp_path, f"run.name={name}")])
+        said.append(capsys.readouterr().out)
+    new = f"frist is a new run in {tmp_path}."
+    assert [new in text for text in said] == [False, True, False]
+    assert "give run.name=NAME: first\n" in said[1]
 
 
 def test_the_verb_becomes_the_web_process(tmp_path: Path) -> None:
