@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.core.stored_arrays import read_array
+
 
 def read_member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """Reads an array of an npz file; `name` is that of the member."""
-    whole = archive.read(name)  # verifies the checksum before parsing
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
-    return array
+    return read_array(archive.read(name))  # verifies the checksum before parsing
 
 
 class StoredRows:

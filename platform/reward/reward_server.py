@@ -41,6 +41,7 @@ from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.weights import Weights
 from interplay.core.setting_checks import check_at_least
+from interplay.core.stored_arrays import read_arrays
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
@@ -161,8 +162,7 @@ def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int
         RefusedRequest: the body is no .npz, or its arrays don't fit.
     """
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as loaded:
-            found = {name: loaded[name] for name in loaded.files}
+        found = read_arrays(io.BytesIO(body))
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
     wanted = request_arrays(layout)

@@ -20,6 +20,7 @@ import numpy as np
 
 from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
+from interplay.core.stored_arrays import read_arrays
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report_data import ChanceLevel
@@ -127,11 +128,10 @@ def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) 
     by_key = {f"{result.kind}/{result.index}": result for result in results}
     films = []
     try:
-        with np.load(file) as archive:
-            for key in archive.files:
-                result = by_key[key]
-                probe = Probe(result.kind, result.index, result.seed, {}, result.limit)
-                films.append(Film(probe, list(archive[key]), result))
+        for key, pictures in read_arrays(file).items():
+            result = by_key[key]
+            probe = Probe(result.kind, result.index, result.seed, {}, result.limit)
+            films.append(Film(probe, list(pictures), result))
     except (ValueError, KeyError, EOFError, OSError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         raise damaged(file, error) from error
     return films

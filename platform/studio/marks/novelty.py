@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.core.files import replacing
+from interplay.core.stored_arrays import read_arrays
 
 
 def novelty(path: Path, marked: Collection[str]) -> dict[str, float]:
@@ -19,8 +20,8 @@ def novelty(path: Path, marked: Collection[str]) -> dict[str, float]:
     """
     if not path.exists():
         return {}
-    with np.load(path, allow_pickle=False) as file:
-        ids, memory = [str(each) for each in file["ids"]], file["memory"]
+    file = read_arrays(path)
+    ids, memory = [str(each) for each in file["ids"]], file["memory"]
     known = np.array([each in marked for each in ids])
     return dict(zip(ids, distances(memory, known).tolist(), strict=True))
 
@@ -29,8 +30,8 @@ def forget(path: Path, episodes: Collection[str]) -> None:
     """Removes recordings from the file of `interplay score`; without any other, the file."""
     if not path.exists():
         return
-    with np.load(path, allow_pickle=False) as file:
-        ids, memory = file["ids"], file["memory"]
+    file = read_arrays(path)
+    ids, memory = file["ids"], file["memory"]
     kept = ~np.isin(ids, list(episodes))
     if not kept.any():
         path.unlink()
