@@ -47,7 +47,7 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
     if isinstance(settings, of):
         return settings
     config: ConfigT
-    problems = {loc: (message,) for loc, message in _renamed_values(of, settings, (), name)}
+    problems: dict[Loc, tuple[str, ...]] = {loc: (message,) for loc, message in _renamed_values(of, settings, (), name)}
     try:
         (config,) = _validator(cast(Any, of)).validate_python([_with_defaults(of, settings)])
     except ValidationError as error:
