@@ -28,6 +28,7 @@ import json
 import logging
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -163,7 +164,7 @@ def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int
     """
     try:
         found = read_arrays(io.BytesIO(body))
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
     wanted = request_arrays(layout)
     problems = [f"{name} is missing" for name in wanted if name not in found]

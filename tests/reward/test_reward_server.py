@@ -187,6 +187,23 @@ def test_tokens_of_no_known_vocabulary_are_refused(client: Client) -> None:
         assert status == 400 and "the utterances can't be read" in said
 
 
+def one_array() -> bytes:
+    """A .npy instead of a .npz."""
+    stream = io.BytesIO()
+    np.save(stream, np.zeros(3))
+    return stream.getvalue()
+
+
+def torn() -> bytes:
+    """A compressed .npz whose data can't be inflated."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, image=np.zeros(100))
+    whole = bytearray(stream.getvalue())
+    start = 30 + int.from_bytes(whole[26:28], "little") + int.from_bytes(whole[28:30], "little")  # after the header
+    whole[start] = 0xFF
+    return bytes(whole)
+
+
 def test_missing_arrays_are_named(client: Client) -> None:
     lacking = {name: array for name, array in unroll().items() if name not in ("image", "last")}
     status, said = client.refused("POST", "/score", packed(lacking))
@@ -197,6 +214,8 @@ def test_missing_arrays_are_named(client: Client) -> None:
     ("method", "path", "body", "status", "told"),
     [
         ("POST", "/score", b"nonsense", 400, "no .npz"),
+        ("POST", "/score", one_array(), 400, "no .npz"),
+        ("POST", "/score", torn(), 400, "no .npz"),
         ("POST", "/score", b"x" * (2**20 + 1), 413, "serve.largest_mb"),
         ("GET", "/", b"", 404, "see GET /about"),
         ("GET", "/score", b"", 405, "there is no GET /score"),
