@@ -7,8 +7,11 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,10 +26,12 @@ from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.crowd.crowd import Crowd
+from interplay.studio.crowd.crowd_player import CrowdPlayer
 from interplay.studio.crowd.crowd_truth import CrowdTruth
 from interplay.studio.crowd.player_minds import guessed_task
 from interplay.studio.crowd.row_inputs import RowInputs
 from interplay.studio.crowd.session_mirror import SessionMirror
+from interplay.studio.live.live_client import LiveRefused
 from interplay.studio.live.seat_input import SeatInput
 
 HOUSE = ("env=playhouse", "env.rooms=[1,1]", "env.image=[24,32]", "collect.setter.kinds={go: 3, lift: 1}")
@@ -100,6 +105,23 @@ def test_a_crowd_plays_and_marks_over_the_protocol(tmp_path: Path) -> None:
     assert noted and (first.actions["solver"].std(axis=0) > 0).any()
     assert marks and {mark.id for mark in marks} == set(report.marks)
     assert {(mark.rater,) for mark in marks} == set(raters.values())
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_session_that_ended_before_its_player_sat_down_is_no_error(
+    ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def until(kind: str) -> dict[str, Any]:
+        if kind == "end" and not ended:
+            raise LiveRefused("no end came")
+        return {"frames": 1, "controls": []}
+
+    socket = SimpleNamespace(until=until, close=lambda: None)
+    monkeypatch.setattr(CrowdPlayer, "_wait_in_lobby", lambda self: ("gone", "solver"))
+    shared: Any = SimpleNamespace(run=SimpleNamespace(root=tmp_path))  # without a journal
+    visitor: Any = SimpleNamespace(sit=lambda name, role: socket)
+    with nullcontext() if ended else pytest.raises(LiveRefused, match="no end came"):
+        CrowdPlayer(visitor, shared)._play_one()
 
 
 def test_a_crowd_without_a_studio_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

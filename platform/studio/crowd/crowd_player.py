@@ -53,7 +53,11 @@ class CrowdPlayer:
         try:
             hello = socket.until("hello")
             if name not in self._seats:
-                self._seats = {name: Seat(self._shared, name, role, hello)}
+                try:
+                    self._seats = {name: Seat(self._shared, name, role, hello)}
+                except FileNotFoundError:  # the journal of a session that has ended is removed
+                    socket.until("end")
+                    return
             self._seats[name].play(socket)
             del self._seats[name]  # it has ended; a later start of the studio may continue it all the same
         finally:
