@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -152,3 +152,41 @@ def fitting_weights(checkpoint: Checkpoint, agent: Agent, heads: tuple[str, ...]
             "trains again"
         )
     return weights
+
+
+def fitting_training(checkpoint: Checkpoint, agent: Agent) -> dict[str, Any]:
+    """The state of a checkpoint that only a resume needs, whose description is that of `agent`.
+
+    Raises:
+        CheckpointError: its file can't be read, or its learner's tensors are of another agent.
+    """
+    training = checkpoint.training()
+    if wrong := _learner_misfit(agent, training["learner"]):
+        raise CheckpointError(
+            f"{checkpoint.path / 'training.pt'} has the learner's state of another agent than checkpoint.json there "
+            f"describes ({wrong}). Remove {checkpoint.path}; the same command then continues from the checkpoint "
+            "before it, or trains again"
+        )
+    return training
+
+
+def _learner_misfit(agent: Agent, state: Mapping[str, Any]) -> str:
+    """Which tensors of a `Learner.state` have another shape than `agent` needs; empty if all fit."""
+    optimizer, parameters = state["optimizer"], list(agent.named_parameters())
+    optimized = sum(len(group["params"]) for group in optimizer["param_groups"])
+    if optimized != len(parameters):
+        return f"Adam's state is of {optimized} parameters, the agent has {len(parameters)}"
+    shapes = [
+        (f"{moment} of {name}", saved[moment].shape, parameter.shape)
+        for number, (name, parameter) in enumerate(parameters)
+        if (saved := optimizer["state"].get(number))  # none of a parameter that no loss has reached
+        for moment in ("exp_avg", "exp_avg_sq")
+    ]
+    states: dict[str, Iterable[Tensor]] = {"dataset_state": agent.initial_state(1)}
+    if agent.marks is not None:
+        states["mark_state"] = agent.marks.initial_state(1)
+    for name, fresh in states.items():
+        lanes = len(state[name][0])
+        shapes += [(name, saved.shape, (lanes, *own.shape[1:])) for saved, own in zip(state[name], fresh, strict=False)]
+    wrong = [f"{name} {tuple(there)} into {tuple(here)}" for name, there, here in shapes if tuple(there) != tuple(here)]
+    return f"shapes: {wrong[:5]}" if wrong else ""

@@ -17,7 +17,7 @@ from interplay.core import files
 from interplay.core.settings_group import settings_group
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
-from interplay.learner.agents import check_same_agent, fitting_weights
+from interplay.learner.agents import check_same_agent, fitting_training, fitting_weights
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.allocator import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -100,7 +100,7 @@ def resume(trainee: Trainee, folder: StageFolder) -> int:
         return 0
     check_same_agent(found, trainee.identity())
     try:
-        trainee.load(fitting_weights(found, trainee.agent), found.training())
+        trainee.load(fitting_weights(found, trainee.agent), fitting_training(found, trainee.agent))
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{found.path} is damaged: its state cannot be resumed from ({error!r}). Remove it; the same command then "

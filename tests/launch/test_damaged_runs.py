@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -66,6 +67,28 @@ def of_another_shape(file: Path) -> None:
     torch.save(weights, file)
 
 
+def change_training(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    training = torch.load(file)
+    change(training["learner"])
+    torch.save(training, file)
+
+
+def moments_of_another_shape(file: Path) -> None:
+    def change(learner: dict[str, Any]) -> None:
+        moments = next(each for each in learner["optimizer"]["state"].values() if each["exp_avg"].shape == (16,))
+        moments["exp_avg"] = moments["exp_avg"][1:]
+
+    change_training(file, change)
+
+
+def fewer_parameters(file: Path) -> None:
+    change_training(file, lambda learner: learner["optimizer"]["param_groups"][0]["params"].pop())
+
+
+def narrower_states(file: Path) -> None:
+    change_training(file, lambda learner: learner.update(dataset_state=[s[:, 1:] for s in learner["dataset_state"]]))
+
+
 DAMAGES = [
     ("collect", "config.json", a_list),
     ("collect", "config.json", a_folder),
@@ -81,6 +104,10 @@ DAMAGES = [
     ("evaluate", "CHECKPOINT/checkpoint.json", a_folder),
     ("clone", "CHECKPOINT/agent.pt", cut),
     ("clone", "CHECKPOINT/training.pt", cut),
+    *(
+        ("clone", "CHECKPOINT/training.pt", damage)
+        for damage in (moments_of_another_shape, fewer_parameters, narrower_states)
+    ),
     *((verb, "CHECKPOINT/agent.pt", of_another_shape) for verb in ("clone", "evaluate")),
     *(("report", f"evaluate/{name}", cut) for name in ("bc.json", "bc.npz", "chance.json", "expert.json")),
     ("report", "evaluate/bc.json", without("results")),
@@ -90,6 +117,13 @@ DAMAGES = [
     ("report", "summary.json", a_folder),
     ("report", "report.html", a_folder),
 ]
+
+
+MISFITS = {
+    moments_of_another_shape: "(15,) into (16,)",
+    fewer_parameters: "parameters, the agent has",
+    narrower_states: "dataset_state (2, 15) into (2, 16)",
+}
 
 
 @pytest.mark.parametrize(("verb", "name", "damage"), DAMAGES, ids=[f"{v}-{n}-{d.__name__}" for v, n, d in DAMAGES])
@@ -110,6 +144,8 @@ def test_a_damaged_file_is_named(
     assert str(file) in said
     if damage is of_another_shape:
         assert "mixer.norm.weight (15,) into (16,)" in said and f"Remove {newest}" in said
+    if damage in MISFITS:
+        assert MISFITS[damage] in said and f"Remove {newest}" in said
 
 
 FUZZED = [
