@@ -22,6 +22,20 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def check_links(path: Path) -> None:
+    """Checks that neither `path` nor a folder above it is a link to a folder that does not exist.
+
+    Raises:
+        ValueError: one is; where it is the path itself, the system would only say that the file exists.
+    """
+    for place in (path, *path.parents):
+        if place.is_symlink() and not place.exists():
+            raise ValueError(
+                f"{place} is a link to {place.readlink()}, a folder that does not exist; mount that folder again, or "
+                "remove the link to begin with an empty one"
+            )
+
+
 @contextmanager
 def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yields the path of a temporary file in the same folder and renames it to `path` on leaving.

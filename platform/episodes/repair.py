@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from interplay.core.files import check_links
 from interplay.episodes.catalog_index import DamagedCatalog
 from interplay.episodes.catalog_journal import (
     JOURNAL,
@@ -64,9 +65,10 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
     Damaged files are moved into `damaged/`, never removed.
 
     Raises:
-        ValueError: there is no store, or a newer version of the platform wrote its catalog.
+        ValueError: there is no store, or it is a link to a missing folder, or a newer version wrote its catalog.
     """
     if not (root / "episodes").is_dir():
+        check_links(root / "episodes")
         raise ValueError(f"{root} is no episode store: it has no folder episodes")
     moved = root / "damaged" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     journal = CatalogJournal(root / JOURNAL)

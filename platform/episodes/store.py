@@ -25,7 +25,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
-from interplay.core.files import TEMPORARY_SUFFIX, write_whole
+from interplay.core.files import TEMPORARY_SUFFIX, check_links, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
@@ -108,6 +108,7 @@ class EpisodeStore(EpisodeCatalog):
             (self.root / "episodes").mkdir(parents=True, exist_ok=True)
             (self.root / "snapshots").mkdir(exist_ok=True)
         except OSError as error:
+            check_links(Path(error.filename))
             raise ValueError(f"the store {self.root} can't be made ({error.strerror}: {error.filename})") from error
         self._files = EpisodeFiles(self.root)
         super().__init__(self.root, rebuild=rebuild)

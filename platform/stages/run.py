@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interplay.core.files import check_links
 from interplay.core.renamed_settings import with_current_names
 from interplay.core.typed_name import typed_name
 from interplay.env import registry
@@ -132,13 +133,14 @@ def open_run(config: Config) -> Run:
     """Creates the run's folder if necessary, and records the configuration.
 
     Raises:
-        ValueError: the folder can't be made.
+        ValueError: the folder can't be made, or is a link to a folder that does not exist.
         StageConflict: the run holds episodes of another world, or the round before has no agent.
     """
     root = config.run.root
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        check_links(root)
         raise ValueError(
             f"the run's folder {root} can't be made ({error.strerror}); choose another with run.dir=..."
         ) from error

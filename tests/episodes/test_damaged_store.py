@@ -13,7 +13,7 @@ import pytest
 from fake_corridor import Corridor, record_episode
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
-from tiny_runs import interplay, refused
+from tiny_runs import interplay, refused, tiny
 
 from interplay.episodes.catalog_index import DamagedCatalog
 from interplay.episodes.encoding import DamagedEpisode, iter_readable
@@ -165,6 +165,21 @@ def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="can't be made"):
         EpisodeStore(tmp_path / "file")
+
+
+@pytest.mark.parametrize("verb", ["collect", "clone", "reindex"])
+@pytest.mark.parametrize("link", ["run/store", "run/store/episodes", "run"])
+def test_a_link_to_a_missing_folder_is_named_with_a_remedy(
+    verb: str, link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / link
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(tmp_path / "disk" / "unplugged")
+    said = refused(verb, tiny(tmp_path), capsys)
+    assert f"{place} is a link to {tmp_path}/disk/unplugged, a folder that does not exist; " in said
+    assert "mount that folder again, or remove the link" in said
+    assert "File exists" not in said
+    assert place.is_symlink() and not (tmp_path / "disk").exists()
 
 
 @st.composite
