@@ -254,8 +254,7 @@ def memory(root: Path) -> Check:
 def devices_of_stages(config: Config) -> list[Check]:
     """Settings that name a device which is not here."""
     return [
-        Check(setting, "fail", problem, f"set {setting}=auto, or use a machine that has it")
-        for setting, problem in missing_devices(config).items()
+        Check(setting, "fail", missing.problem, missing.remedy) for setting, missing in missing_devices(config).items()
     ]
 
 

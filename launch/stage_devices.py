@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.memory_need import TRAINED
-from interplay.learner.device import find_device
+from interplay.learner.device import MissingDevice, find_device
 from interplay.stages.config import Config
 
 
-def missing_devices(config: Config) -> dict[str, str]:
-    """Each setting that names a device which this machine lacks, and what is wrong with it.
+def missing_devices(config: Config) -> dict[str, MissingDevice]:
+    """Each setting that names a device which this machine lacks, with what is wrong and what to type.
 
     Empty under Ray with the address of a cluster: the stages run elsewhere.
     """
@@ -21,8 +21,8 @@ def missing_devices(config: Config) -> dict[str, str]:
     for setting, device in named.items():
         try:
             find_device(device, setting)
-        except ValueError as error:
-            missing[setting] = str(error)
+        except MissingDevice as error:
+            missing[setting] = error
     return missing
 
 
@@ -33,4 +33,4 @@ def refuse_missing_devices(config: Config) -> None:
         SettingsError: settings name devices that are not here.
     """
     if missing := missing_devices(config):
-        raise SettingsError(list(missing.values()))
+        raise SettingsError([str(error) for error in missing.values()])

@@ -7,11 +7,24 @@ import torch
 from interplay.core.setting_checks import check_device_name
 
 
+class MissingDevice(ValueError):
+    """A setting names a device that this machine lacks."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)  # both, so that a copy in another process can be made from them
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem}. {self.remedy[0].upper()}{self.remedy[1:]}"
+
+
 def find_device(name: str, setting: str = "learner.device") -> torch.device:
     """The device of this name; "auto" is the first GPU, or the CPU without a GPU. `setting` is named in the error.
 
     Raises:
-        ValueError: the name is invalid, or there is no such device.
+        ValueError: the name is invalid.
+        MissingDevice: there is no such device.
     """
     check_device_name(name, setting)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -22,8 +35,9 @@ def find_device(name: str, setting: str = "learner.device") -> torch.device:
         return device
     index = device.index or 0
     if index >= there:
-        raise ValueError(
-            f"{setting}={name} is not here: {_seen(there)}. Choose {setting}=auto, which takes what is there"
+        raise MissingDevice(
+            f"{setting}={name} is not here: {_seen(there)}",
+            f"choose {setting}=auto, which takes what is there, or use a machine that has it",
         )
     return _gpu(index)
 

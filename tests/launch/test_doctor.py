@@ -49,6 +49,8 @@ def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, caps
     assert (
         "clone.learner.device=cuda:9 is not here" in checks[0].seen and "clone.learner.device=auto" in checks[0].advice
     )
+    table = doctor.table(checks)
+    assert table.count("clone.learner.device=auto") == 1 and table.count("actors.device=auto") == 1, table
     assert doctor.devices_of_stages(compose(["experiment=demo"])) == []
     elsewhere = ["runtime=ray", "runtime.address=ray://head:10001", "runtime.learner.gpus=1"]
     assert doctor.devices_of_stages(compose(["clone.learner.device=cuda:9", *elsewhere])) == []
