@@ -5,8 +5,9 @@
     python benchmarks/store.py --json store.json
 
 Times are CPU seconds of one thread. "Cold" means that neither the episode nor its pictures are in memory, as with data
-much larger than the cache. The way that draws a whole episode for each window is measured in the same run, on fewer
-windows, so that the ratio between both does not depend on the machine's load.
+much larger than the cache. "Drawn by the learner": `dataset.drawn_by=learner`, where a row holds poses and its share of
+the window's house, which is made anew for each marked window. The way that draws a whole episode for each window is
+measured in the same run, on fewer windows, so that the ratio between both does not depend on the machine's load.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ import numpy as np
 
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.actors.row_writer import RowWriter
-from interplay.agent.observation import Layout
+from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
+from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import decode_for_role, resimulate
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
 from interplay.episodes.moment_windows import MomentReader, marked_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.gpu_render.recorded_views import RecordedViews
 from interplay.launch.compose import compose
 from interplay.stages.collect_stage import collect
 from interplay.stages.mark_stage import mark
@@ -86,14 +89,22 @@ def rate(windows: int, pull: Callable[[], object]) -> float:
 def measure(run: Run, windows: int) -> Report:
     snapshot, world = Snapshot(run.snapshot_path("bench")), run.make_world()
     layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
-    writer = RowWriter(layout, Vocabulary([], run.config.agent.tokens))
-    block = allocate_demonstration(layout, ROWS - 1, 1)
+    assert isinstance(world, Playhouse), "pictures are drawn from poses"
+    views = RecordedViews(world.config)
+    drawing, describing = (RowWriter(layout, Vocabulary([], run.config.agent.tokens), views=v) for v in (None, views))
+    pictures, rows_of_poses = (allocate_demonstration(layout, ROWS - 1, 1, length) for length in (0, views.length))
 
-    def fill(reader: LaneReader | MomentReader) -> None:
+    def fill(reader: LaneReader | MomentReader, writer: RowWriter = drawing, block: Arrays = pictures) -> None:
         at = 0
         for window in reader.next(0, ROWS):
             writer.write(block, 0, at, window)
             at += window.stop - window.start
+
+    def describe(reader: LaneReader | MomentReader, *, new_house: bool) -> None:
+        if new_house:
+            views._known.cache_clear()
+        views.begin()
+        fill(reader, describing, rows_of_poses)
 
     def lane(cache_bytes: int, world: World = world) -> LaneReader:
         return LaneReader(snapshot, 1, 0, world=world, cache_bytes=cache_bytes, stagger=False)
@@ -103,6 +114,13 @@ def measure(run: Run, windows: int) -> Report:
     report: Report = {"marked windows a second, cold": rate(windows, lambda: fill(marked))}
     stream = lane(0)
     report["windows of a stream a second, cold"] = rate(windows, lambda: fill(stream))
+    described = rate(windows, lambda: describe(marked, new_house=True))
+    report["marked windows a second, cold, drawn by the learner"] = described
+    stream = lane(0)
+    described = rate(windows, lambda: describe(stream, new_house=False))
+    report["windows of a stream a second, cold, drawn by the learner"] = described
+    report["bytes of a row, drawn here"] = row_bytes(pictures)
+    report["bytes of a row, drawn by the learner"] = row_bytes(rows_of_poses) + views.scenes().nbytes / ROWS
     whole = rate(3, lambda: draw_whole(snapshot, world))
     report["whole episodes drawn a second, as before"] = whole
     report["marked windows: ratio to drawing the whole episode"] = report["marked windows a second, cold"] / whole
@@ -116,6 +134,11 @@ def measure(run: Run, windows: int) -> Report:
         fill(warm)
     report["windows of a stream a second, drawn before"] = rate(4 * windows, lambda: fill(warm))
     return report | first_unroll(run, snapshot, layout)
+
+
+def row_bytes(block: Arrays) -> float:
+    """Bytes of one row of a batch."""
+    return sum(array.nbytes for array in block.values()) / ROWS
 
 
 def draw_whole(snapshot: Snapshot, world: World) -> None:

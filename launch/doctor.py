@@ -21,7 +21,7 @@ from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
 from interplay.launch.memory_need import TRAINED, memory_needs, needs_of_other_sizes
-from interplay.launch.stage_devices import missing_devices
+from interplay.launch.stage_devices import missing_devices, undrawable_pictures
 from interplay.stages.config import Config
 
 PACKAGE = "interplay"
@@ -252,10 +252,9 @@ def memory(root: Path) -> Check:
 
 
 def devices_of_stages(config: Config) -> list[Check]:
-    """Settings that name a device which is not here."""
-    return [
-        Check(setting, "fail", missing.problem, missing.remedy) for setting, missing in missing_devices(config).items()
-    ]
+    """Settings that need a device which is not here."""
+    missing = missing_devices(config) | undrawable_pictures(config)
+    return [Check(setting, "fail", error.problem, error.remedy) for setting, error in missing.items()]
 
 
 def memory_of_stages(config: Config) -> list[Check]:

@@ -7,6 +7,7 @@ stage that passes may still run out of memory, but one that is refused would hav
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 
+from interplay.actors.dataset_actor import DatasetConfig
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
@@ -170,7 +172,8 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
             lanes = config.reinforce.actor.lanes
             yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
         layout = _layout(config)
-        for block, row_bytes in _blocks(config, stage, layout):
+        for block, device_bytes in _blocks(config, stage, layout):
+            row_bytes = device_bytes - _undrawn_bytes(block, layout)
             yield (
                 f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
                 float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
@@ -218,6 +221,12 @@ def _blocks(config: Config, stage: str, layout: Layout) -> list[tuple[Any, int]]
     if stage != "reinforce" or settings.learner.objective.weights.needs_demonstrations:
         kinds.append((settings.dataset, allocate_demonstration))
     return [(block, sum(array.nbytes for array in allocate(layout, 0, 1).values())) for block, allocate in kinds]
+
+
+def _undrawn_bytes(block: Any, layout: Layout) -> int:
+    """Bytes of a row's picture if it is drawn by the learner, so that the host does not hold it."""
+    drawn_by_learner = isinstance(block, DatasetConfig) and block.drawn_by == "learner"
+    return math.prod(layout.world.image or ()) if drawn_by_learner else 0
 
 
 @lru_cache  # a pipeline asks for each of its stages

@@ -22,7 +22,7 @@ from interplay.launch.memory_need import refuse_too_large, refuse_too_large_base
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, stages_of_round
 from interplay.launch.served_run import draw_once, served_run
-from interplay.launch.stage_devices import refuse_missing_devices
+from interplay.launch.stage_devices import refuse_missing_devices, refuse_undrawable_pictures
 from interplay.launch.studio_demo import studio_demo
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
@@ -53,6 +53,7 @@ class Verb:
 
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
+        refuse_undrawable_pictures(config, stage.name)
         refuse_too_large(config, stage.name)
         if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
             raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")

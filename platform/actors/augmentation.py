@@ -172,24 +172,19 @@ def _text_of(texts: Sequence[Sequence[str]], without: Collection[str | None], rn
     return None
 
 
-def mirrored(
+def mirrored_rows(
     *,
-    image: NDArray[np.uint8],
     first: NDArray[np.bool_],
     before: NDArray[np.bool_],
     chance: float,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Mirrors whole episodes left to right, so that a small model does not memorize houses.
+) -> NDArray[np.bool_]:
+    """The rows [T, B] to mirror left to right: whole episodes, so that a small model does not memorize houses.
 
     Args:
-        image: [T, B, H, W, 3]; not modified.
         first: [T, B], an episode starts here.
         before: [B], whether the episode that each lane was in before the window is mirrored.
         chance: probability that a new episode is mirrored.
-
-    Returns:
-        The resulting pictures, and the mirrored rows [T, B].
     """
     rows = np.empty(first.shape, bool)
     for lane in range(first.shape[1]):
@@ -198,7 +193,7 @@ def mirrored(
             if first[segment.start, lane]:
                 shown = bool(rng.random() < chance)
             rows[segment.start : segment.stop, lane] = shown
-    return np.where(rows[..., None, None, None], image[:, :, :, ::-1], image), rows
+    return rows
 
 
 def segments(first: NDArray[np.bool_]) -> list[Segment]:

@@ -19,10 +19,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored, swap_episode
-from interplay.actors.row_writer import RowWriter
+from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored_rows, swap_episode
+from interplay.actors.row_writer import RowWriter, ViewWriter
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.agent.unroll import LaneScenes, Unroll, allocate_demonstration
 from interplay.core.setting_checks import check_at_least
 from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
@@ -55,6 +55,9 @@ class DatasetConfig:
     # Chance that a pass through an episode is mirrored left to right, with its movements and its words for sides, and
     # cloned as the demonstration of a mirrored world; choice, for worlds with a `World.reflection`.
     mirror: float = 0.0
+    # Where pictures are drawn from recorded poses: by the dataset actor on the CPU, or by the learner on its GPU
+    # (Playhouse only, needs triton); then a row of a batch holds the poses.
+    drawn_by: Literal["actor", "learner"] = "actor"
 
     def __post_init__(self) -> None:
         check_at_least(1, self, "steps", "blocks", "cache_mb")
@@ -92,8 +95,10 @@ class DatasetActor:
         augmentation: AugmentationConfig | None = None,
         reflection: Reflection | None = None,
         spoken: MomentReader | None = None,
+        views: ViewWriter | None = None,
     ) -> None:
-        """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others.
+        """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others. `views`: makes the rows from
+        which the learner draws pictures; None draws them here.
 
         `seed`: of the words that are read as unknown, of the rater of each pass, of swapped and mirrored episodes.
 
@@ -108,11 +113,15 @@ class DatasetActor:
         self._reader = reader
         self._spoken = spoken
         self._spoken_lanes = 0 if spoken is None else config.utterance_lanes  # they come first
-        self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror)
+        self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror, views)
+        self._views = views
         self._config = config
         self._rng = rng
         self._augmentation = augmentation
-        self._blocks = [allocate_demonstration(layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        length = 0 if views is None else views.length
+        self._blocks = [
+            allocate_demonstration(layout, config.steps, config.lanes, length) for _ in range(config.blocks)
+        ]
         self._turn = 0
         self._seed = seed
         swapped = (
@@ -132,6 +141,8 @@ class DatasetActor:
         """Returns the next window of every lane. Its arrays are refilled after `config.blocks` more calls."""
         block = self._blocks[self._turn % len(self._blocks)]
         self._turn += 1
+        if self._views is not None:
+            self._views.begin()
         episodes = []
         untouched = np.ones(block["first"].shape, bool)
         for lane in range(self._config.lanes):
@@ -150,9 +161,10 @@ class DatasetActor:
                 block = self._swapped(block, self._augmentation)
             else:
                 block = {**block, "untouched": untouched, **_only(block, untouched)}
-        if self._augmentation is not None and self._augmentation.mirror and "image" in block:
+        if self._augmentation is not None and self._augmentation.mirror and {"image", "view"} & set(block):
             block = self._mirror(block, self._augmentation.mirror)
-        return Unroll(block, episodes=episodes)
+        scenes = [] if self._views is None else [LaneScenes(self._config.lanes, self._views.scenes())]
+        return Unroll(block, episodes=episodes, scenes=scenes)
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""
@@ -206,11 +218,13 @@ class DatasetActor:
 
     def _mirror(self, block: Arrays, chance: float) -> Arrays:
         """Movements are not mirrored with the pictures, so mirrored rows are not cloned."""
-        image, rows = mirrored(
-            image=block["image"], first=block["first"], before=self._mirrored, chance=chance, rng=self._rng
-        )
+        rows = mirrored_rows(first=block["first"], before=self._mirrored, chance=chance, rng=self._rng)
         self._mirrored = rows[-1]
-        return {**block, "image": image, **_only(block, ~rows)}
+        if "view" in block:
+            shown: Arrays = {"flipped": block["flipped"] ^ rows}
+        else:
+            shown = {"image": np.where(rows[..., None, None, None], block["image"][:, :, :, ::-1], block["image"])}
+        return {**block, **shown, **_only(block, ~rows)}
 
     def _windows(self, lane: int, rows: int) -> list[EpisodeWindow]:
         if self._spoken is not None and lane < self._spoken_lanes:

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
-from interplay.agent.unroll import allocate_demonstration
+from interplay.agent.unroll import Scenes, allocate_demonstration
 from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.drawn_rows import DrawnRows, RecordedPoses
 from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.lane_reader import EpisodeWindow
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 MIRROR_STREAM = 1  # of the random numbers of a pass: whether it is mirrored
 STEERS_AGENT = "agent"  # value of an episode's `control` for frames that the network alone steered
+
+
+class ViewWriter(Protocol):
+    """Describes pictures by numbers, for one unroll after another, so that the learner can draw them."""
+
+    @property
+    def length(self) -> int:
+        """S: numbers in a row."""
+
+    def begin(self) -> None:
+        """Begins a new unroll."""
+
+    def rows(self, recorded: RecordedPoses) -> NDArray[np.float32]:
+        """The rows [n, S] of consecutive moments of an episode."""
+
+    def scenes(self) -> Scenes:
+        """What the rows of the unroll refer to."""
 
 
 class RowWriter:
@@ -31,13 +49,16 @@ class RowWriter:
         seed: int = 0,
         reflection: Reflection | None = None,
         mirror: float = 0.0,
+        views: ViewWriter | None = None,
     ) -> None:
         """`unknown_chance`: that a word counts as unknown in a pass through an episode; `mirror`: that the pass is
-        mirrored by `reflection`; `seed`: of both, and of the rater."""
+        mirrored by `reflection`; `seed`: of both, and of the rater; `views`: fills the array `view` of blocks that have
+        it."""
         self._layout = layout
         self._vocabulary = vocabulary
         self._unknown_chance, self._seed = unknown_chance, seed
         self._reflection, self._mirror = reflection, mirror
+        self._views = views
         self._encode = cache(partial(vocabulary.encode, length=layout.utterance_length))
 
     def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
@@ -67,7 +88,10 @@ class RowWriter:
         block["env_reward"][rows][rewarded - start :] = 0
         block["cloned"][rows] = _is_demonstration(episode, self._layout.role, numbers)
         reflection = self._reflection_of(window)
-        if episode.images is not None:
+        if "view" in block:
+            block["view"][rows] = self._view_rows(window)
+            block["flipped"][rows] = reflection is not None
+        elif episode.images is not None:
             images = episode.images[start:stop]
             block["image"][rows] = images if reflection is None else reflection.image(images)
         if episode.vectors is not None:
@@ -78,6 +102,16 @@ class RowWriter:
             self._fill_words(block, at, lane, window, reflection)
             self._drop_words(block, rows, window.position)
         self._fill_marks(block, rows, window)
+
+    def _view_rows(self, window: EpisodeWindow) -> NDArray[np.float32]:
+        assert self._views is not None, "a block with views is of a writer with views"
+        images = window.episode.images
+        if not isinstance(images, DrawnRows):
+            raise ValueError(
+                f"episode {window.episode.meta.id} stores its pictures instead of poses, so the learner can't draw "
+                "them: set dataset.drawn_by=actor"
+            )
+        return self._views.rows(images.poses(window.start, window.stop))
 
     def _reflection_of(self, window: EpisodeWindow) -> Reflection | None:
         """What mirrors a window; the same for all windows of a pass, so that the recurrent state agrees."""

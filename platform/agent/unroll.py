@@ -23,16 +23,22 @@ observations (see `interplay.agent.observation`):
 | positive, negative | int8 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
 | words_cloned | bool | [T+1, b] | the same for the words of utterances; without it they are those of `cloned` |
+| view | float32 | [T+1, b, S] | in place of `image`: what the learner draws it from (dataset unrolls only) |
+| flipped | bool | [T+1, b] | with `view`: the picture is mirrored left to right after it is drawn |
 
 In a rollout row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.recurrent import RecurrentArrays
@@ -48,6 +54,36 @@ class FinishedTask(NamedTuple):
     answered: bool | None  # whether the agent said anything; None for an instruction
 
 
+class Scenes(Protocol):
+    """What the rows of an array `view` refer to, enough to draw their pictures on a device."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+
+    def draw(self, views: NDArray[np.float32], device: torch.device) -> Tensor:
+        """The pictures uint8 [N, H, W, C] of rows [N, S], on the device."""
+
+
+class LaneScenes(NamedTuple):
+    """The scenes of consecutive lanes of an unroll."""
+
+    lanes: int
+    scenes: Scenes
+
+
+def scenes_of_lanes(parts: Iterable[LaneScenes], lanes: slice) -> list[LaneScenes]:
+    """The scenes of some lanes, contiguous and in order."""
+    found, start = [], 0
+    for part in parts:
+        stop = start + part.lanes
+        kept = min(stop, lanes.stop) - max(start, lanes.start)
+        if kept > 0:
+            found.append(part._replace(lanes=kept))
+        start = stop
+    return found
+
+
 @dataclass
 class Unroll:
     """A block of [T+1, b] arrays, the recurrent state before row 0, and their origin."""
@@ -57,6 +93,7 @@ class Unroll:
     version: int = 0  # of the acting weights
     episodes: list[str] = field(default_factory=list)  # the episode each lane is in at row 0
     tasks: list[FinishedTask] = field(default_factory=list)  # finished in rows 0 .. T - 1, by row; rollouts only
+    scenes: list[LaneScenes] = field(default_factory=list)  # of the array `view`, by lane; empty without it
 
     @property
     def steps(self) -> int:
@@ -74,7 +111,8 @@ class Unroll:
         state = None if self.state is None else self.state.select(lanes)
         new_lane = {lane: index for index, lane in enumerate(range(self.lanes)[lanes])}
         tasks = [task._replace(lane=new_lane[task.lane]) for task in self.tasks if task.lane in new_lane]
-        return Unroll(arrays, state, self.version, self.episodes[lanes], tasks)
+        scenes = scenes_of_lanes(self.scenes, slice(*lanes.indices(self.lanes)[:2]))
+        return Unroll(arrays, state, self.version, self.episodes[lanes], tasks, scenes)
 
 
 def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
@@ -109,10 +147,14 @@ def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
     return arrays
 
 
-def allocate_demonstration(layout: Layout, steps: int, lanes: int) -> Arrays:
-    """The arrays of an unroll read from recorded episodes."""
+def allocate_demonstration(layout: Layout, steps: int, lanes: int, view_length: int = 0) -> Arrays:
+    """The arrays of an unroll read from recorded episodes; with a `view_length` of S above 0, those from which the
+    learner draws pictures."""
     arrays = allocate(layout, steps, lanes)
     lead = (steps + 1, lanes)
+    if view_length:
+        del arrays["image"]
+        arrays |= {"view": np.zeros((*lead, view_length), np.float32), "flipped": np.zeros(lead, bool)}
     arrays |= {
         "positive": np.zeros(lead, np.int8),
         "negative": np.zeros(lead, np.int8),

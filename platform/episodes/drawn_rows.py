@@ -6,7 +6,7 @@ share keeps as many of them as fit.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,14 @@ from numpy.typing import NDArray
 from interplay.env.world import View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.episode_cache import EpisodeCache
+
+
+class RecordedPoses(NamedTuple):
+    """What consecutive rows of an episode are drawn from."""
+
+    initial_state: bytes  # of the episode, as in `Start.state`
+    poses: NDArray[np.float32]  # [rows, P], as in `World.show`
+    role: str  # whose views they are
 
 
 class RowDrawer:
@@ -32,6 +40,10 @@ class RowDrawer:
     def nbytes(self) -> int:
         """Memory of the poses and of the initial state."""
         return self._poses.nbytes + len(self._start)
+
+    def poses(self, start: int, stop: int) -> RecordedPoses:
+        """What the rows from `start` to `stop` (exclusive) are drawn from."""
+        return RecordedPoses(self._start, self._poses[start:stop], self._role)
 
     def views(self, start: int, stop: int) -> list[View]:
         """The views of the rows from `start` to `stop` (exclusive); they hold no utterances."""
@@ -57,6 +69,10 @@ class DrawnRows:
 
     def __len__(self) -> int:
         return len(self._drawer)
+
+    def poses(self, start: int, stop: int) -> RecordedPoses:
+        """What the rows from `start` to `stop` (exclusive) are drawn from, without drawing them."""
+        return self._drawer.poses(start, stop)
 
     def __getitem__(self, rows: int | slice) -> NDArray[Any]:
         """One row [...], or consecutive ones [rows, ...]."""

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from interplay.agent.inference_device import send
 from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.render.scene import Camera, pixel_slopes
 from interplay.gpu_render.packed_houses import PackedHouses
@@ -31,7 +32,8 @@ def draw_views(
 ) -> Tensor:
     """Draws N views on the device of `houses`: what `Scene.draw` draws from the same poses.
 
-    Scratch memory: 64 MB; with `antialias` also four pictures of each view.
+    Scratch memory: 64 MB; with `antialias` up to a few hundred MB more, for four pictures of each of the views that
+    are drawn at once.
 
     Args:
         views: [N, `row_length`], rows of `pack_views` with the same `houses`.
@@ -50,33 +52,37 @@ def draw_views(
     _check_picture(height, width, field_of_view)
     _check_views(houses, views)
     _check_device(device)
-    rows = torch.tensor(views, device=device)
+    rows = send(torch.from_numpy(np.ascontiguousarray(views)), device)  # kernels step from row to row
     with torch.cuda.device(device) if device.type == "cuda" else nullcontext():  # where triton launches
-        if antialias:
-            return _halved(_draw(houses, rows, 2 * height, 2 * width, field_of_view))
-        return _draw(houses, rows, height, width, field_of_view)
+        return _draw(houses, rows, height, width, field_of_view, antialias)
 
 
-def _draw(houses: PackedHouses, views: Tensor, height: int, width: int, field_of_view: float) -> Tensor:
+def _draw(
+    houses: PackedHouses, views: Tensor, height: int, width: int, field_of_view: float, antialias: bool
+) -> Tensor:
     # Here, because triton is optional, and because importing it decides whether kernels are interpreted.
     from interplay.gpu_render.drawing import draw
     from interplay.gpu_render.kernel_constants import PLACED_COLUMNS
     from interplay.gpu_render.placing import place
 
     device, most = views.device, houses.most_primitives
+    pictures = torch.empty((len(views), height, width, 3), dtype=torch.uint8, device=device)
+    if antialias:
+        height, width = 2 * height, 2 * width
     slope = Camera((0.0, 0.0, 0.0), 0.0, 0.0, field_of_view).slope(height)
-    us, vs = (torch.from_numpy(slopes).to(device) for slopes in pixel_slopes(slope, height, width))
+    us, vs = (send(torch.from_numpy(slopes), device) for slopes in pixel_slopes(slope, height, width))
     columns = PLACED_COLUMNS.value
     chunk = max(1, min(len(views), _PLACED_BYTES // (4 * columns * most)))
     placed = torch.empty((chunk, most, columns), dtype=torch.float32, device=device)
     rectangles = torch.empty((chunk, most, 4), dtype=torch.int32, device=device)
-    pictures = torch.empty((len(views), height, width, 3), dtype=torch.uint8, device=device)
+    finer = torch.empty((chunk, height, width, 3), dtype=torch.uint8, device=device) if antialias else None
     house = (houses.primitives, houses.spans)
     blocks, tiles = math.ceil(most / _BLOCK), math.ceil(width / _WIDE) * math.ceil(height / _TALL)
     # Without fused multiplications and additions, which round otherwise than the CPU.
     exact = {"enable_fp_fusion": False}
     for first in range(0, len(views), chunk):
-        rows, out = views[first : first + chunk], pictures[first : first + chunk]
+        rows = views[first : first + chunk]
+        out = pictures[first : first + chunk] if finer is None else finer[: len(rows)]
         shape = (views.shape[1], *house)
         picture = (slope, height, width)
         place[len(rows), blocks](
@@ -84,6 +90,8 @@ def _draw(houses: PackedHouses, views: Tensor, height: int, width: int, field_of
         )
         tables = (*shape, houses.openings, placed, rectangles, most)
         draw[len(rows), tiles](rows, *tables, us, vs, out, height, width, WIDE=_WIDE, TALL=_TALL, **exact)
+        if finer is not None:
+            pictures[first : first + chunk] = _halved(out)
     return pictures
 
 
@@ -116,11 +124,11 @@ def _check_picture(height: int, width: int, field_of_view: float) -> None:
 
 
 def _check_views(houses: PackedHouses, views: Float32Array) -> None:
-    length = row_length(houses)
-    if views.dtype != np.float32 or views.ndim != 2 or views.shape[1] != length:
+    length = row_length(houses.most_things)
+    if views.dtype != np.float32 or views.ndim != 2 or views.shape[1] < length:
         raise ValueError(
-            f"views is {views.dtype} {list(views.shape)}; these houses need float32 [N, {length}]: pack them with "
-            "pack_views and the same houses"
+            f"views is {views.dtype} {list(views.shape)}; these houses need float32 [N, {length}] or longer rows: pack "
+            "them with pack_views and the same houses"
         )
     numbers = views[:, HOUSE]
     if len(views) and not 0 <= numbers.min() <= numbers.max() < len(houses.things):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from interplay.agent.inference_device import send
 from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.render.primitives import RenderPrimitives, build_primitives, pale_colors
@@ -28,12 +30,26 @@ HOUSE_COLUMNS = 3  # first row of the house in the table, its rows, and how many
 HOME, SETTER_HEAD, SETTER_BODY, SOLVER_HEAD, SOLVER_BODY = -1, -2, -3, -4, -5
 
 
+class HouseTable(NamedTuple):
+    """One house as arrays, from which `pack_tables` makes the tables of many: 12 to 18 kB."""
+
+    primitives: Float32Array  # [P, COLUMNS]: rooms, parts, shadows; openings are numbered from the house's first
+    openings: Float32Array  # [O, OPENING_COLUMNS], doorways in the frame of their room's unit box
+    rooms: int  # how many primitives are rooms
+    things: int
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return self.primitives.nbytes + self.openings.nbytes
+
+
 @dataclass(frozen=True)
 class PackedHouses:
     """H houses with P primitives and O openings in all, on one device."""
 
     primitives: Tensor  # float32 [P, COLUMNS], house after house: rooms, parts, shadows
-    openings: Tensor  # float32 [O, OPENING_COLUMNS], doorways in the frame of their room's unit box
+    openings: Tensor  # float32 [O, OPENING_COLUMNS]
     spans: Tensor  # int32 [H, HOUSE_COLUMNS]
     things: tuple[int, ...]  # [H], things of each house
     most_primitives: int  # of one house
@@ -50,29 +66,39 @@ def pack_houses(houses: Sequence[House], device: torch.device | str) -> PackedHo
     Raises:
         ValueError: no house.
     """
-    if not houses:
+    return pack_tables([house_table(house) for house in houses], device)
+
+
+def pack_tables(tables: Sequence[HouseTable], device: torch.device | str) -> PackedHouses:
+    """As `pack_houses`, from results of `house_table`.
+
+    Raises:
+        ValueError: no house.
+    """
+    if not tables:
         raise ValueError("there is no house to pack: give at least one")
-    tables, openings, spans = [], [], []
+    rows, openings, spans = [], [], []
     first = first_opening = 0
-    for house in houses:
-        rows, doorways = _rows(house, first_opening)
-        tables.append(rows)
-        openings.append(doorways)
-        spans.append((first, len(rows), int((rows[:, KIND] != SHADOW).sum())))
-        first, first_opening = first + len(rows), first_opening + len(doorways)
+    for table in tables:
+        primitives = table.primitives.copy()
+        primitives[: table.rooms, FIRST_OPENING : LAST_OPENING + 1] += first_opening
+        rows.append(primitives)
+        openings.append(table.openings)
+        spans.append((first, len(primitives), int((primitives[:, KIND] != SHADOW).sum())))
+        first, first_opening = first + len(primitives), first_opening + len(table.openings)
     # A house without doorways has no openings, and an empty tensor has no address.
     doorways = np.concatenate([*openings, np.zeros((1, OPENING_COLUMNS), np.float32)])
     return PackedHouses(
-        primitives=torch.from_numpy(np.concatenate(tables)).to(device),
-        openings=torch.from_numpy(doorways).to(device),
-        spans=torch.from_numpy(np.array(spans, np.int32)).to(device),
-        things=tuple(len(house.things) for house in houses),
+        primitives=send(torch.from_numpy(np.concatenate(rows)), torch.device(device)),
+        openings=send(torch.from_numpy(doorways), torch.device(device)),
+        spans=send(torch.from_numpy(np.array(spans, np.int32)), torch.device(device)),
+        things=tuple(table.things for table in tables),
         most_primitives=max(count for _, count, _ in spans),
     )
 
 
-def _rows(house: House, first_opening: int) -> tuple[Float32Array, Float32Array]:
-    """The primitives of a house [P, COLUMNS] and its openings [O, OPENING_COLUMNS]."""
+def house_table(house: House) -> HouseTable:
+    """The primitives, materials and doorways of a house."""
     parts = build_primitives(house)
     openings, spans = doorway_openings(house, len(parts.kinds))
     rows = np.zeros((len(parts.kinds), COLUMNS), np.float32)
@@ -83,9 +109,8 @@ def _rows(house: House, first_opening: int) -> tuple[Float32Array, Float32Array]
     rooms[:, FLOOR] = [FLOOR_PATTERNS[room.floor] for room in house.rooms]
     rooms[:, PAPER] = [WALL_PATTERNS[room.walls] for room in house.rooms]
     rooms[:, WALL_COLOR:FIRST_OPENING] = pale_colors([room.wall_color for room in house.rooms])
-    rooms[:, FIRST_OPENING] = first_opening + spans[: len(rooms), 0]
-    rooms[:, LAST_OPENING] = first_opening + spans[: len(rooms), 1]
-    return rows, openings
+    rooms[:, FIRST_OPENING : LAST_OPENING + 1] = spans[: len(rooms)]
+    return HouseTable(rows, openings, len(house.rooms), len(house.things))
 
 
 def _owners(parts: RenderPrimitives, things: int) -> Int32Array:

@@ -17,9 +17,9 @@ THING_COLUMNS = 7  # position, quaternion (w, x, y, z)
 NOTHING_HIDDEN = 1 << 15  # in column HIDDEN, instead of the id of an avatar that is not drawn; no primitive has this id
 
 
-def row_length(houses: PackedHouses) -> int:
-    """Numbers in a row, 4 bytes each."""
-    return THINGS + THING_COLUMNS * houses.most_things
+def row_length(most_things: int) -> int:
+    """Numbers in a row, 4 bytes each, for houses with at most `most_things` things."""
+    return THINGS + THING_COLUMNS * most_things
 
 
 def player_cameras(avatars: Float32Array, role: int) -> Float32Array:
@@ -59,11 +59,24 @@ def pack_views(
     _check_shape("quaternions", quaternions, (count, things, 4))
     _check_shape("avatars", avatars, (count, 2, 4))
     _check_shape("cameras", cameras, (count, 5))
-    rows = np.zeros((count, row_length(houses)), np.float32)
+    return pack_rows(row_length(houses.most_things), number, positions, quaternions, avatars, cameras, hide_role)
+
+
+def pack_rows(
+    length: int,
+    number: int,
+    positions: Float32Array,
+    quaternions: Float32Array,
+    avatars: Float32Array,
+    cameras: Float32Array,
+    hide_role: int | None,
+) -> Float32Array:
+    """The rows of `pack_views` [N, length], without its checks."""
+    rows = np.zeros((len(positions), length), np.float32)
     rows[:, HOUSE], rows[:, HIDDEN] = number, NOTHING_HIDDEN if hide_role is None else AVATAR_IDS[hide_role]
     rows[:, EYE:BASIS], rows[:, BASIS:AVATARS] = cameras[:, :3], _bases(cameras[:, 3], cameras[:, 4])
-    rows[:, AVATARS:THINGS] = _half_angles(avatars).reshape(count, -1)
-    poses = np.concatenate([positions, quaternions], axis=2).reshape(count, -1)
+    rows[:, AVATARS:THINGS] = _half_angles(avatars).reshape(len(rows), -1)
+    poses = np.concatenate([positions, quaternions], axis=2).reshape(len(rows), -1)
     rows[:, THINGS : THINGS + poses.shape[1]] = poses
     return rows
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from interplay.agent.network import Agent
@@ -187,6 +188,7 @@ def _learner_misfit(agent: Agent, state: Mapping[str, Any]) -> str:
         states["mark_state"] = agent.marks.initial_state(1)
     for name, fresh in states.items():
         lanes = len(state[name][0])
-        shapes += [(name, saved.shape, (lanes, *own.shape[1:])) for saved, own in zip(state[name], fresh, strict=False)]
+        for saved, own in zip(state[name], fresh, strict=False):
+            shapes.append((name, saved.shape, torch.Size([lanes, *own.shape[1:]])))
     wrong = [f"{name} {tuple(there)} into {tuple(here)}" for name, there, here in shapes if tuple(there) != tuple(here)]
     return f"shapes: {wrong[:5]}" if wrong else ""

@@ -16,12 +16,16 @@ from interplay.learner.check_shapes import check_shapes
 Tensors = Mapping[str, Tensor]
 
 # Arrays read only on the host: to select rows, row numbers, and values computed by the world.
-HOST_ONLY_ARRAYS = frozenset({"row", "env_reward", "progress", "achieved", "success", "untouched", "words_cloned"})
+HOST_ONLY_ARRAYS = frozenset(
+    {"row", "env_reward", "progress", "achieved", "success", "untouched", "words_cloned", "view", "flipped"}
+)
 
 ARRAY_SPECS = {
     "first": "bool [T+1, B]",
     "last": "bool [T+1, B]",
     "image": "uint8 [T+1, B, H, W, C]",
+    "view": "float32 [T+1, B, S]",
+    "flipped": "bool [T+1, B]",
     "vector": "float32 [T+1, B, V]",
     "heard": "int16 [T+1, B, L]",
     "said": "int16 [T+1, B, L]",
@@ -73,7 +77,8 @@ class LearnerBatch(NamedTuple):
 
 
 def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
-    """Copies an unroll to the device, each array as one block; on the CPU, memory is shared instead.
+    """Copies an unroll to the device, each array as one block; on the CPU, memory is shared instead. Pictures of an
+    unroll with `view` are drawn there.
 
     Raises:
         ValueError: the shape or dtype of an array differs from `ARRAY_SPECS`.
@@ -83,9 +88,29 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     arrays, state = host, None
     if device.type != "cpu":
         arrays = {key: send(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY_ARRAYS}
+    if "view" in host:
+        arrays = {**arrays, "image": _draw(unroll, device)}
     if unroll.state is not None:
         state = RecurrentState(*(send(part, device) for part in unroll.state.to_tensors()))
     return UnrollTensors(host, arrays, state)
+
+
+def _draw(unroll: Unroll, device: torch.device) -> Tensor:
+    """The pictures of an unroll's views, uint8 [T+1, B, H, W, C]."""
+    views, flipped = unroll.arrays["view"], unroll.arrays["flipped"]
+    pictures, start = [], 0
+    for lanes, scenes in unroll.scenes:
+        own = views[:, start : start + lanes]
+        drawn = scenes.draw(own.reshape(-1, own.shape[-1]), device)
+        pictures.append(drawn.view(*own.shape[:2], *drawn.shape[1:]))
+        start += lanes
+    if start != views.shape[1]:
+        raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {start}")
+    image = pictures[0] if len(pictures) == 1 else torch.cat(pictures, dim=1)
+    if not flipped.any():
+        return image
+    mirrored = send(torch.from_numpy(flipped), device)[..., None, None, None]
+    return torch.where(mirrored, image.flip(-2), image)
 
 
 def load_batch(demonstrated: Unroll | None, rollout: Unroll | None, device: torch.device) -> LearnerBatch:

@@ -11,7 +11,7 @@ from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
-from interplay.agent.unroll import FinishedTask
+from interplay.agent.unroll import FinishedTask, LaneScenes
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.heartbeat import WorkerReply
@@ -29,6 +29,7 @@ class UnrollMessage(WorkerReply):
     episodes: list[str]
     after: bytes  # serialized state of the actor after this unroll
     tasks: list[FinishedTask] = field(default_factory=list)  # as `Unroll.tasks`
+    scenes: list[LaneScenes] = field(default_factory=list)  # as `Unroll.scenes`
 
     @cached_property
     def lanes(self) -> int:
@@ -38,7 +39,8 @@ class UnrollMessage(WorkerReply):
     @cached_property
     def nbytes(self) -> int:
         """Approximate memory use of the message."""
-        return sum(int(array.nbytes) for array in (*self.arrays.values(), *(self.state or ()))) + len(self.after)
+        arrays = sum(int(array.nbytes) for array in (*self.arrays.values(), *(self.state or ())))
+        return arrays + sum(part.scenes.nbytes for part in self.scenes) + len(self.after)
 
 
 class RolloutWorker:
@@ -91,5 +93,12 @@ def _message(actor: Any, number: int) -> UnrollMessage:
     unroll, state = actor.unroll(), actor.state()
     assert state["turn"] == number + 1, f"unroll {number} was requested, the actor has made {state['turn']} already"
     return UnrollMessage(
-        number, unroll.arrays, unroll.state, unroll.version, unroll.episodes, to_bytes(state), unroll.tasks
+        number,
+        unroll.arrays,
+        unroll.state,
+        unroll.version,
+        unroll.episodes,
+        to_bytes(state),
+        unroll.tasks,
+        unroll.scenes,
     )

@@ -11,6 +11,7 @@ import torch
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
+from interplay.actors.row_writer import ViewWriter
 from interplay.actors.seats import AgentSeat, LearnedSetters
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.inference_device import InferenceDevice
@@ -18,6 +19,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
+from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
 from interplay.episodes.moment_windows import MomentReader, marked_moments, spoken_moments
@@ -236,6 +238,7 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
     if config.utterance_lanes:
         said = spoken_moments(snapshot, role, where)
         spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
+    views = _recorded_views(world, stage) if config.drawn_by == "learner" else None
     return DatasetActor(
         reader=reader,
         layout=what.layout,
@@ -246,4 +249,18 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
         augmentation=what.augmentation,
         reflection=world.reflection(),
         spoken=spoken,
+        views=views,
     )
+
+
+def _recorded_views(world: World, stage: str) -> ViewWriter:
+    # Here, because other worlds don't need what the Playhouse imports.
+    from interplay.env.playhouse.world import Playhouse
+    from interplay.gpu_render.recorded_views import RecordedViews
+
+    if not isinstance(world, Playhouse):
+        raise ValueError(
+            f"{stage}.dataset.drawn_by=learner: the learner draws pictures of the Playhouse only, not of "
+            f"{world.spec.name}; set {stage}.dataset.drawn_by=actor"
+        )
+    return RecordedViews(world.config)

@@ -105,7 +105,7 @@ def rows_of_two(houses: PackedHouses) -> NDArray[np.float32]:
 
 def test_a_row_is_a_fiftieth_of_a_picture() -> None:
     rows = rows_of_two(houses_of_two())
-    assert rows.shape[1] == row_length(houses_of_two()) == 26 + 7 * 13
+    assert rows.shape[1] == row_length(houses_of_two().most_things) == 26 + 7 * 13
     assert rows[0].nbytes * 40 < 72 * 96 * 3
 
 

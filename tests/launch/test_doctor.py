@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -57,6 +58,31 @@ def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, caps
     assert main(["demo", f"run.dir={tmp_path}", *named]) == 1
     assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []  # nothing has begun
+
+
+def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = ["clone.dataset.drawn_by=learner", "clone.learner.device=cpu"]
+    found = importlib.util.find_spec
+    for spec, wanted in (
+        (found("torch"), "draws on a GPU, and this learner has none"),
+        (None, "needs the package triton"),
+    ):
+        stands_in = {"triton": spec}
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name, given=stands_in: given[name] if name in given else found(name)
+        )
+        (check,) = doctor.devices_of_stages(compose(named))
+        assert (check.name, check.level) == ("clone.dataset.drawn_by", "fail")
+        assert wanted in check.seen and "set clone.dataset.drawn_by=actor" in check.advice
+        for verb in ("demo", "clone"):
+            assert main([verb, f"run.dir={tmp_path}", *named]) == 1
+            assert wanted in capsys.readouterr().err
+    assert main(["reward", f"run.dir={tmp_path}", *named]) == 1
+    assert "drawn_by" not in capsys.readouterr().err, "the clone is no part of it"
+    elsewhere = ["runtime=ray", "runtime.address=ray://head:10001"]
+    assert doctor.devices_of_stages(compose([*named, *elsewhere])) == []
 
 
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -64,6 +65,13 @@ def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> 
     refuse_too_large(chunked, "clone", tmp_path)
     elsewhere = compose(["clone.dataset.lanes=64", "runtime=ray", "runtime.address=10.0.0.1:20007"])
     refuse_too_large(elsewhere, "clone", tmp_path)
+
+
+def test_pictures_that_the_learner_draws_need_no_memory_of_the_host(tmp_path: Path) -> None:
+    sizes = ["clone.dataset.lanes=64", "clone.dataset.steps=50", "clone.learner.recompute=20"]
+    drawn = [memory_needs(compose([*sizes, *more]), "clone")[0] for more in ([], ["clone.dataset.drawn_by=learner"])]
+    saved = 2 * 64 * 51 * math.prod(compose(sizes).env["image"]) * 3
+    assert drawn[0].total - drawn[1].total == saved > 0
 
 
 def test_a_larger_baseline_is_held_against_the_memory(tmp_path: Path) -> None:

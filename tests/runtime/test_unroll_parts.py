@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interplay.agent.recurrent import RecurrentState
+from interplay.agent.unroll import LaneScenes
 from interplay.runtime.batch_sources import BatchBuffers
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.unroll_parts import (
@@ -23,13 +24,18 @@ from interplay.runtime.ray.unroll_parts import (
 STEPS = 2
 
 
+def scenes_of(first: int) -> Any:
+    """Stands for the scenes of an unroll."""
+    return f"of the unroll from lane {first} on"
+
+
 def part_of(first: int, lanes: int) -> UnrollPart:
     """An unroll whose arrays hold the number of each lane in the batch."""
     numbers = np.arange(first, first + lanes)
     rows = np.broadcast_to(numbers, (STEPS + 1, lanes))
     state: Any = RecurrentState(*(np.repeat(numbers[:, None], 3, axis=1).astype(np.float32) for _ in range(2)))
     arrays = {"first": rows % 2 == 0, "image": np.repeat(rows[..., None], 5, axis=2).astype(np.uint8)}
-    message = UnrollMessage(0, arrays, state, 0, [], b"")
+    message = UnrollMessage(0, arrays, state, 0, [], b"", scenes=[LaneScenes(lanes, scenes_of(first))])
     reference: Any = message  # as if it had been fetched
     return UnrollPart(reference, message, {"reward": rows[:STEPS].astype(np.float32)})
 
@@ -56,6 +62,13 @@ def test_the_ranks_join_all_lanes_in_their_order(lanes: list[int], ranks: int) -
         assert (unroll.arrays["image"] == expected[None, :, None]).all()
         assert (unroll.arrays["reward"] == expected).all() and len(unroll.arrays["reward"]) == STEPS
         assert (unroll.state.hidden == expected[:, None]).all()
+        scenes = [part.scenes for part in unroll.scenes for _ in range(part.lanes)]
+        assert (
+            scenes
+            == [scenes_of(sum(lanes[:k])) for k, count in enumerate(lanes) for _ in range(count)][
+                rank * share : (rank + 1) * share
+            ]
+        )
 
 
 def test_batches_of_one_kind_reuse_the_memory_and_have_no_state_without_one() -> None:

@@ -218,11 +218,7 @@ class Playhouse(World):
         return simulation
 
     def _drawn_avatars(self, moment: Moment) -> NDArray[np.float32]:
-        if self.config.setter_visible:
-            return moment.avatars
-        avatars = moment.avatars.copy()
-        avatars[0, :2] = OUT_OF_SIGHT_M
-        return avatars
+        return moment.avatars if self.config.setter_visible else hide_setter(moment.avatars)
 
     def _current_episode(self) -> _Episode:
         if self._episode is None:
@@ -239,6 +235,13 @@ class Playhouse(World):
 
     def _views(self, observers: Collection[str] | None) -> dict[str, View]:
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
+
+
+def hide_setter(avatars: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Avatars [..., 2, 4] as a world draws them in which the setter has no body."""
+    hidden = avatars.copy()
+    hidden[..., 0, :2] = OUT_OF_SIGHT_M
+    return hidden
 
 
 def _check_roles(roles: Collection[str]) -> None:

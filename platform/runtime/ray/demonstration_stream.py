@@ -93,6 +93,6 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
         if self._referenced:
             unroll: Unroll = ReferencedUnroll(arrays, episodes=episodes, parts=parts)
         else:
-            unroll = Unroll(arrays, episodes=episodes)
+            unroll = Unroll(arrays, episodes=episodes, scenes=[part for each in messages for part in each.scenes])
         taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
         return _FilledDemonstrations(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])

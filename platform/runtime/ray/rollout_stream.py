@@ -273,7 +273,7 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers, *, ref
     ]
     tasks = sorted(tasks, key=lambda task: task.row)
     if referenced:
-        unroll: Unroll = ReferencedUnroll(arrays, None, version, episodes, tasks, parts)
+        unroll: Unroll = ReferencedUnroll(arrays, None, version, episodes, tasks, parts=parts)
     else:
         state = concatenate_states([message.state for message in messages if message.state is not None])
         unroll = Unroll(arrays, state, version, episodes, tasks)

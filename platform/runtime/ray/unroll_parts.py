@@ -17,7 +17,7 @@ from ray import ObjectRef
 
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import concatenate_states
-from interplay.agent.unroll import Unroll
+from interplay.agent.unroll import Unroll, scenes_of_lanes
 from interplay.runtime.batch_sources import BatchBuffers
 from interplay.runtime.messages import UnrollMessage
 
@@ -113,7 +113,12 @@ class LaneJoiner:
             for message, piece in zip(messages, pieces, strict=True)
             if message.state is not None
         ]
-        return Unroll(arrays, concatenate_states(states) if states else None)
+        scenes = [
+            part
+            for message, piece in zip(messages, pieces, strict=True)
+            for part in scenes_of_lanes(message.scenes, piece.lanes)
+        ]
+        return Unroll(arrays, concatenate_states(states) if states else None, scenes=scenes)
 
     def _fetch(self, pieces: Sequence[LanePiece]) -> list[UnrollMessage]:
         references = [piece.source for piece in pieces if isinstance(piece.source, ObjectRef)]

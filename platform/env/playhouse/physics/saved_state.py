@@ -69,11 +69,7 @@ def read_poses(poses: NDArray[np.float32], reference: Moment, house: House, conf
         ValueError: a vector of another length.
     """
     contacts_start = _length_without_contacts(config)
-    if poses.shape not in {(poses_length(config),), (contacts_start,)}:
-        raise ValueError(
-            f"the poses of this world are [{poses_length(config)}], got {list(poses.shape)}: "
-            "they were recorded under other settings"
-        )
+    _check_length(poses, config)
     first, slots = len(house.furniture), _object_slots(poses, house)
     positions, quaternions, resting = reference.positions.copy(), reference.quaternions.copy(), reference.resting.copy()
     positions[first:], quaternions[first:], resting[first:] = slots[:, :3], slots[:, 3:7], slots[:, 7] > 0.5
@@ -85,6 +81,32 @@ def read_poses(poses: NDArray[np.float32], reference: Moment, house: House, conf
         if len(poses) > contacts_start:
             contacts.ravel()[:] = poses[contacts_start : contacts_start + contacts.size]
     return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting, contacts)
+
+
+def read_drawn_poses(
+    poses: NDArray[np.float32], reference: Moment, house: House, config: PlayhouseConfig
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """What pictures of n moments show, decoded from pose vectors [n, length]: positions [n, N, 3] and quaternions
+    [n, N, 4] of the house's things, and avatars [n, 2, 4], as in `Moment`.
+
+    Raises:
+        ValueError: vectors of another length.
+    """
+    _check_length(poses[0], config)
+    first, stop = len(house.furniture), POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * len(house.objects)
+    slots = poses[:, POSE_HEADER_LENGTH:stop].reshape(len(poses), len(house.objects), OBJECT_POSE_LENGTH)
+    positions = np.repeat(reference.positions[None], len(poses), axis=0)
+    quaternions = np.repeat(reference.quaternions[None], len(poses), axis=0)
+    positions[:, first:], quaternions[:, first:] = slots[:, :, :3], slots[:, :, 3:7]
+    return positions, quaternions, poses[:, 1:9].reshape(len(poses), 2, 4).copy()
+
+
+def _check_length(poses: NDArray[np.float32], config: PlayhouseConfig) -> None:
+    if poses.shape not in {(poses_length(config),), (_length_without_contacts(config),)}:
+        raise ValueError(
+            f"the poses of this world are [{poses_length(config)}], got {list(poses.shape)}: "
+            "they were recorded under other settings"
+        )
 
 
 def _object_slots(poses: NDArray[np.float32], house: House) -> NDArray[np.float32]:

@@ -1,0 +1,106 @@
+"""Views of recorded episodes as rows of numbers, from which the learner's GPU draws the pictures of a batch.
+
+    dataset actor                        learner
+    poses -> RecordedViews -> rows ----> HouseScenes.draw -> pictures
+                              houses --^
+
+The actor reads poses and draws nothing; a row of a batch is 0.4 to 0.6 kB instead of a picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from interplay.env.arrays import Float32Array
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.physics import saved_state
+from interplay.env.playhouse.physics.simulation import Moment, furnished
+from interplay.env.playhouse.truth.observe import ROLES
+from interplay.env.playhouse.world import hide_setter
+from interplay.episodes.drawn_rows import RecordedPoses
+from interplay.gpu_render.batched_views import draw_views
+from interplay.gpu_render.packed_houses import HouseTable, house_table, pack_tables
+from interplay.gpu_render.packed_views import pack_rows, player_cameras, row_length
+
+_KEPT_HOUSES = 1024  # of the houses read last, 18 kB each
+
+
+@dataclass(frozen=True)
+class HouseScenes:
+    """The houses that the views of an unroll show, and the format of their pictures; `agent.unroll.Scenes`."""
+
+    houses: tuple[HouseTable, ...]  # by number in the rows
+    height: int
+    width: int
+    field_of_view: float  # vertical, degrees
+    antialias: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the houses."""
+        return sum(house.nbytes for house in self.houses)
+
+    def draw(self, views: Float32Array, device: torch.device) -> Tensor:
+        """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`."""
+        houses = pack_tables(self.houses, device)
+        return draw_views(houses, views, self.height, self.width, self.field_of_view, self.antialias)
+
+
+class _KnownHouse(NamedTuple):
+    house: House
+    table: HouseTable
+    start: Moment  # for the furniture, which poses omit
+
+
+class RecordedViews:
+    """Makes rows of views for one unroll after another: `begin`, `rows` for each window, `scenes`. An
+    `actors.row_writer.ViewWriter`."""
+
+    def __init__(self, config: PlayhouseConfig) -> None:
+        """`config`: of the recorded world, and the format of the pictures."""
+        self._config = config
+        self._numbers: dict[int, int] = {}  # of the unroll's houses, by seed
+        self._tables: list[HouseTable] = []  # of the unroll's houses, by number
+        self._known = lru_cache(_KEPT_HOUSES)(self._make)
+
+    @property
+    def length(self) -> int:
+        """S: numbers in a row, the same for all houses of these settings."""
+        return row_length(self._config.most_things)
+
+    def begin(self) -> None:
+        """Begins a new unroll."""
+        self._numbers, self._tables = {}, []
+
+    def rows(self, recorded: RecordedPoses) -> Float32Array:
+        """The rows [n, S] of what the role saw at these n moments.
+
+        Raises:
+            ValueError: the episode was recorded in another world or under other settings.
+        """
+        seed = saved_state.from_bytes(recorded.initial_state, self._config).seed
+        known = self._known(seed)
+        if seed not in self._numbers:
+            self._numbers[seed] = len(self._tables)
+            self._tables.append(known.table)
+        poses = saved_state.read_drawn_poses(recorded.poses, known.start, known.house, self._config)
+        positions, quaternions, avatars = poses
+        player = ROLES.index(recorded.role)
+        cameras = player_cameras(avatars, player)
+        drawn = avatars if self._config.setter_visible else hide_setter(avatars)
+        return pack_rows(self.length, self._numbers[seed], positions, quaternions, drawn, cameras, player)
+
+    def scenes(self) -> HouseScenes:
+        """The houses of the unroll's rows."""
+        config = self._config
+        return HouseScenes(tuple(self._tables), *config.image, config.field_of_view, config.antialias)
+
+    def _make(self, seed: int) -> _KnownHouse:
+        house = make_house(self._config, seed)
+        return _KnownHouse(house, house_table(house), furnished(house))
