@@ -21,9 +21,9 @@ from interplay.runtime.batch_sources import Ledger
 T = TypeVar("T")
 
 # Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
-# where and how its learner computes, because a run that was begun on a GPU may continue without one.
+# where and how its learner computes and draws, because a run that was begun on a GPU may continue without one.
 CHANGEABLE_SETTINGS = frozenset(
-    {"training", "device", "compile", "channels_last", "recompute", "accumulate", "check_lag", "cuda_graph"}
+    {"training", "device", "compile", "channels_last", "recompute", "accumulate", "check_lag", "cuda_graph", "drawn_by"}
 )
 
 TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -15,12 +15,13 @@ from interplay.stages.config import CloneConfig
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 
-def begin(folder: Path, **switches: Any) -> None:
-    StageFolder(folder).begin({"clone": {"learner": asdict(LearnerConfig(**switches))}}).claim()
+def begin(folder: Path, drawn_by: Literal["actor", "learner"] = "actor", **switches: Any) -> None:
+    dataset = asdict(DatasetConfig(drawn_by=drawn_by))
+    StageFolder(folder).begin({"clone": {"learner": asdict(LearnerConfig(**switches)), "dataset": dataset}}).claim()
 
 
 def test_hardware_may_change_and_precision_not(tmp_path: Path) -> None:
-    begin(tmp_path, device="cuda", compile=True, channels_last=True, recompute=8)
+    begin(tmp_path, drawn_by="learner", device="cuda", compile=True, channels_last=True, recompute=8)
     begin(tmp_path, device="cpu")
     with pytest.raises(StageConflict, match=r"clone\.learner\.precision: 'fp32' -> 'bf16'"):
         begin(tmp_path, precision="bf16")
