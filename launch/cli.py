@@ -25,7 +25,8 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.runtime.prefetcher import has_abandoned_thread
-from interplay.stages.config import CORPORA, Config, CorpusConfig
+from interplay.stages.config import Config
+from interplay.stages.stage_config import CORPORA, CorpusConfig
 from interplay.stages.stage_folder import StageConflict
 from interplay.stages.training_loop import Diverged
 from interplay.video.writer import EncoderFailed

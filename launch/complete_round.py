@@ -10,10 +10,10 @@ from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
 from interplay.stages.run import Run
+from interplay.stages.stage_config import LEARNED_REWARDS
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from interplay.learner.objective import LossWeights
-from interplay.stages.config import LEARNED_REWARDS, BaselineName, Config, ReinforceConfig
+from interplay.stages.config import BaselineName, Config
 from interplay.stages.run import Run
+from interplay.stages.stage_config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.stage_folder import StageFolder
 from interplay.stages.variants import variant_config, variant_stages
 

@@ -18,11 +18,11 @@ from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
-from interplay.stages.config import CollectConfig
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_agent, learned_setters
+from interplay.stages.stage_config import CollectConfig
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress

@@ -12,11 +12,12 @@ from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
-from interplay.stages.config import LEARNED_REWARDS, Config
+from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
 from interplay.stages.run import Run
+from interplay.stages.stage_config import LEARNED_REWARDS
 
 
 def seed_results(run: Run) -> SeedResults:

@@ -16,9 +16,9 @@ from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
-from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
+from interplay.stages.stage_config import LEARNED_REWARDS
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext

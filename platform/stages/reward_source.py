@@ -24,9 +24,9 @@ from interplay.reward.reward_functions import (
     SuccessReward,
     TranslatedReward,
 )
-from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.stage_config import LEARNED_REWARDS
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from interplay.learner.agents import check_same_agent, fitting_training, fitting
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.allocator import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.config import TrainingConfig
 from interplay.stages.run import Run
+from interplay.stages.stage_config import TrainingConfig
 from interplay.stages.stage_folder import StageClock, StageFolder
 from interplay.stages.trainees import Trainee
 from interplay.tracking.metrics import Tracker

@@ -11,7 +11,7 @@ import pytest
 
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.learner.config import LearnerConfig
-from interplay.stages.config import CloneConfig
+from interplay.stages.stage_config import CloneConfig
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 

@@ -21,11 +21,11 @@ from interplay.episodes.episode import Utterance, new_episode_id
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
-from interplay.stages.config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import RECORDED_STAGES, REWARD_SOURCES
 from interplay.stages.reward_source import WITHOUT_MODEL
 from interplay.stages.shared_parts import checkpoint_of, start_from
+from interplay.stages.stage_config import LEARNED_REWARDS, ReinforceConfig
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
