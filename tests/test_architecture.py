@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_boundaries import COMMAI_LAYERS, LAYERS, PLAYHOUSE_LAYERS
+from test_boundaries import COMMAI_LAYERS, LAYERS, PLAYHOUSE_LAYERS, VOXEL_LAYERS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
@@ -78,6 +78,6 @@ def test_every_class_and_function_that_the_page_names_exists() -> None:
     assert {name for name in NAMES if name not in known} == set()
 
 
-@pytest.mark.parametrize("layers", [LAYERS, PLAYHOUSE_LAYERS, COMMAI_LAYERS])
+@pytest.mark.parametrize("layers", [LAYERS, PLAYHOUSE_LAYERS, COMMAI_LAYERS, VOXEL_LAYERS])
 def test_the_order_of_imports_is_the_enforced_one(layers: tuple[set[str], ...]) -> None:
     assert " < ".join(", ".join(sorted(layer)) for layer in layers) in PAGE

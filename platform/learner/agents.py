@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from interplay.agent.network import Agent
@@ -178,7 +177,7 @@ def _learner_misfit(agent: Agent, state: Mapping[str, Any]) -> str:
     if optimized != len(parameters):
         return f"Adam's state is of {optimized} parameters, the agent has {len(parameters)}"
     shapes = [
-        (f"{moment} of {name}", saved[moment].shape, parameter.shape)
+        (f"{moment} of {name}", tuple(saved[moment].shape), tuple(parameter.shape))
         for number, (name, parameter) in enumerate(parameters)
         if (saved := optimizer["state"].get(number))  # none of a parameter that no loss has reached
         for moment in ("exp_avg", "exp_avg_sq")
@@ -188,7 +187,8 @@ def _learner_misfit(agent: Agent, state: Mapping[str, Any]) -> str:
         states["mark_state"] = agent.marks.initial_state(1)
     for name, fresh in states.items():
         lanes = len(state[name][0])
-        for saved, own in zip(state[name], fresh, strict=False):
-            shapes.append((name, saved.shape, torch.Size([lanes, *own.shape[1:]])))
-    wrong = [f"{name} {tuple(there)} into {tuple(here)}" for name, there, here in shapes if tuple(there) != tuple(here)]
+        shapes += [
+            (name, tuple(saved.shape), (lanes, *own.shape[1:])) for saved, own in zip(state[name], fresh, strict=False)
+        ]
+    wrong = [f"{name} {there} into {here}" for name, there, here in shapes if there != here]
     return f"shapes: {wrong[:5]}" if wrong else ""
