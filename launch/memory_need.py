@@ -7,7 +7,6 @@ stage that passes may still run out of memory, but one that is refused would hav
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,11 +23,13 @@ from interplay.agent.unroll import allocate_demonstration, allocate_rollout
 from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
+from interplay.env.world import World
 from interplay.launch.machine import total_memory
 from interplay.learner.config import LearnerConfig
-from interplay.learner.device import find_device
+from interplay.learner.device import Unavailable, find_device
 from interplay.stages.baselines import baseline_config, baseline_of
 from interplay.stages.config import Config
+from interplay.stages.shared_parts import recorded_views
 
 GIGABYTE = 1e9
 TRAINED = ("clone", "reward", "reinforce")  # the stages with a learner
@@ -173,7 +174,7 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
             yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
         layout = _layout(config)
         for block, device_bytes in _blocks(config, stage, layout):
-            row_bytes = device_bytes - _undrawn_bytes(block, layout)
+            row_bytes = _described_bytes(config, stage, layout) if draws_pictures(block) else device_bytes
             yield (
                 f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
                 float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
@@ -204,9 +205,14 @@ def _update_needs(config: Config, stage: str, layout: Layout, ranks: int) -> Ite
     yield f"activations ({rows:,} rows x {share * activations:,.0f} bytes)", rows * share * activations
 
 
-def _layout(config: Config) -> Layout:
+def make_world(config: Config) -> World:
+    """The world of a run, also of one that has not begun."""
     settings = dict(config.env)
-    world = registry.make(settings.pop("name"), **settings)
+    return registry.make(settings.pop("name"), **settings)
+
+
+def _layout(config: Config) -> Layout:
+    world = make_world(config)
     layout = Layout(world.spec, config.agent.utterance_length, config.agent.actions_per_step)
     world.close()
     return layout
@@ -223,10 +229,18 @@ def _blocks(config: Config, stage: str, layout: Layout) -> list[tuple[Any, int]]
     return [(block, sum(array.nbytes for array in allocate(layout, 0, 1).values())) for block, allocate in kinds]
 
 
-def _undrawn_bytes(block: Any, layout: Layout) -> int:
-    """Bytes of a row's picture if it is drawn by the learner, so that the host does not hold it."""
-    drawn_by_learner = isinstance(block, DatasetConfig) and block.drawn_by == "learner"
-    return math.prod(layout.world.image or ()) if drawn_by_learner else 0
+def draws_pictures(block: Any) -> bool:
+    """Whether the learner draws the pictures of these unrolls, so that the host does not hold them."""
+    return isinstance(block, DatasetConfig) and block.drawn_by == "learner"
+
+
+def _described_bytes(config: Config, stage: str, layout: Layout) -> int:
+    """Bytes of a row from which the learner draws a picture; that of a picture where it can't, which is refused."""
+    try:
+        length = recorded_views(make_world(config), stage).length
+    except Unavailable:
+        length = 0
+    return sum(array.nbytes for array in allocate_demonstration(layout, 0, 1, length).values())
 
 
 @lru_cache  # a pipeline asks for each of its stages

@@ -106,7 +106,8 @@ class Unroll:
         return int(self.arrays["first"].shape[1])
 
     def select(self, lanes: slice) -> Unroll:
-        """Some of the lanes, as views."""
+        """Some of the lanes, contiguous, as views."""
+        assert lanes.step in (None, 1), f"lanes are contiguous, got a step of {lanes.step}"
         arrays = {key: array[:, lanes] for key, array in self.arrays.items()}
         state = None if self.state is None else self.state.select(lanes)
         new_lane = {lane: index for index, lane in enumerate(range(self.lanes)[lanes])}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import os
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,6 +14,7 @@ from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.render.scene import Camera, pixel_slopes
 from interplay.gpu_render.packed_houses import PackedHouses
 from interplay.gpu_render.packed_views import HOUSE, row_length
+from interplay.gpu_render.triton_found import has_triton, is_interpreted
 
 _PLACED_BYTES = 64 << 20  # of one launch, so that the placed primitives stay in a GPU's cache
 _BLOCK = 64  # primitives that one program places, by one thread each
@@ -103,13 +102,13 @@ def _halved(pictures: Tensor) -> Tensor:
 
 
 def _check_device(device: torch.device) -> None:
-    if importlib.util.find_spec("triton") is None:
+    if not has_triton():
         raise ModuleNotFoundError(
             "views are drawn by the package 'triton', which is not installed; type in the checkout: "
             "pip install '.[triton]'",
             name="triton",
         )
-    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+    if device.type != "cuda" and not is_interpreted():
         raise ValueError(
             f"views are drawn on a GPU, and these houses are on {device}: pack them with device='cuda'; on the CPU, "
             "Scene.draw draws them"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton.language as tl
 
 from interplay.gpu_render.casting import cast, darken
-from interplay.gpu_render.compiled_kernel import kernel
+from interplay.gpu_render.compiled_kernel import kernel, launched_kernel
 from interplay.gpu_render.kernel_constants import (
     BASIS,
     COLUMNS,
@@ -38,7 +38,7 @@ def _point(at: tl.tensor, basis: tl.tuple, u: tl.tensor, v: tl.tensor, depth: tl
     )
 
 
-@kernel
+@launched_kernel(varying=("row_length", "most_primitives"), unaligned=("views", "pictures"))
 def draw(
     views: tl.tensor,
     row_length: tl.tensor,

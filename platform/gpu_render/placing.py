@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import triton.language as tl
 
-from interplay.gpu_render.compiled_kernel import kernel
+from interplay.gpu_render.compiled_kernel import kernel, launched_kernel
 from interplay.gpu_render.kernel_constants import (
     AVATAR_COLUMNS,
     AVATARS,
@@ -170,7 +170,7 @@ def _store_three(at: tl.tensor, values: tl.tuple, mask: tl.tensor) -> None:
         tl.store(at + k, values[k], mask)
 
 
-@kernel
+@launched_kernel(varying=("row_length", "most_primitives"), unaligned=("views",))
 def place(
     views: tl.tensor,
     row_length: tl.tensor,

@@ -27,8 +27,10 @@ from interplay.episodes.drawn_rows import RecordedPoses
 from interplay.gpu_render.batched_views import draw_views
 from interplay.gpu_render.packed_houses import HouseTable, house_table, pack_tables
 from interplay.gpu_render.packed_views import pack_rows, player_cameras, row_length
+from interplay.gpu_render.triton_found import has_triton, is_interpreted
 
-_KEPT_HOUSES = 1024  # of the houses read last, 18 kB each
+_KEPT_HOUSES = 1024  # of the houses read last, 26 kB each
+_OR = "or set dataset.drawn_by=actor"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,15 @@ class HouseScenes:
         return sum(house.nbytes for house in self.houses)
 
     def draw(self, views: Float32Array, device: torch.device) -> Tensor:
-        """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`."""
+        """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`.
+
+        Raises:
+            ValueError: the device is no GPU, or triton is not installed.
+        """
+        if not has_triton():
+            raise ValueError(f"the learner draws with triton, which is not installed: pip install '.[triton]', {_OR}")
+        if device.type != "cuda" and not is_interpreted():
+            raise ValueError(f"the learner draws pictures on a GPU, and it has none: give it one, {_OR}")
         houses = pack_tables(self.houses, device)
         return draw_views(houses, views, self.height, self.width, self.field_of_view, self.antialias)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -68,7 +69,7 @@ class LearnerBatch(NamedTuple):
 
     demonstrated: UnrollTensors | None
     rollout: UnrollTensors | None
-    copied: torch.cuda.Event | None = None  # on a GPU: recorded behind the copies, which have a stream of their own
+    copied: torch.cuda.Event | None = None  # on a GPU: behind copies and drawing, which have a stream of their own
 
     @property
     def rollout_lanes(self) -> int:
@@ -98,19 +99,25 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
 def _draw(unroll: Unroll, device: torch.device) -> Tensor:
     """The pictures of an unroll's views, uint8 [T+1, B, H, W, C]."""
     views, flipped = unroll.arrays["view"], unroll.arrays["flipped"]
-    pictures, start = [], 0
-    for lanes, scenes in unroll.scenes:
-        own = views[:, start : start + lanes]
+    lanes = sum(part.lanes for part in unroll.scenes)
+    if lanes != views.shape[1]:
+        raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {lanes}")
+    image, start = torch.empty(0, device=device), 0
+    for count, scenes in unroll.scenes:
+        own = views[:, start : start + count]
         drawn = scenes.draw(own.reshape(-1, own.shape[-1]), device)
-        pictures.append(drawn.view(*own.shape[:2], *drawn.shape[1:]))
-        start += lanes
-    if start != views.shape[1]:
-        raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {start}")
-    image = pictures[0] if len(pictures) == 1 else torch.cat(pictures, dim=1)
-    if not flipped.any():
-        return image
-    mirrored = send(torch.from_numpy(flipped), device)[..., None, None, None]
-    return torch.where(mirrored, image.flip(-2), image)
+        drawn = drawn.view(*own.shape[:2], *drawn.shape[1:])
+        if count == lanes:
+            image = drawn
+        else:
+            image = image if start else drawn.new_empty(*views.shape[:2], *drawn.shape[2:])
+            image[:, start : start + count] = drawn
+        start += count
+    rows = torch.from_numpy(np.flatnonzero(flipped))  # found on the host, so that nothing waits for the device
+    if len(rows):
+        rows, pictures = send(rows, device), image.flatten(0, 1)
+        pictures.index_copy_(0, rows, pictures.index_select(0, rows).flip(-2))
+    return image
 
 
 def load_batch(demonstrated: Unroll | None, rollout: Unroll | None, device: torch.device) -> LearnerBatch:

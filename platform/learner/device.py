@@ -7,8 +7,8 @@ import torch
 from interplay.core.setting_checks import check_device_name
 
 
-class MissingDevice(ValueError):
-    """A setting names a device that this machine lacks."""
+class Unavailable(ValueError):
+    """A setting asks for a device, or a way to draw, that is not here."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem, remedy)  # both, so that a copy in another process can be made from them
@@ -24,7 +24,7 @@ def find_device(name: str, setting: str = "learner.device") -> torch.device:
 
     Raises:
         ValueError: the name is invalid.
-        MissingDevice: there is no such device.
+        Unavailable: there is no such device.
     """
     check_device_name(name, setting)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -35,7 +35,7 @@ def find_device(name: str, setting: str = "learner.device") -> torch.device:
         return device
     index = device.index or 0
     if index >= there:
-        raise MissingDevice(
+        raise Unavailable(
             f"{setting}={name} is not here: {_seen(there)}",
             f"choose {setting}=auto, which takes what is there, or use a machine that has it",
         )

@@ -19,6 +19,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
+from interplay.core.settings_group import settings_group
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
@@ -34,7 +35,7 @@ from interplay.learner.agents import (
     read_description,
 )
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, complete, read
-from interplay.learner.device import find_device
+from interplay.learner.device import Unavailable, find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
@@ -238,7 +239,7 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
     if config.utterance_lanes:
         said = spoken_moments(snapshot, role, where)
         spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
-    views = _recorded_views(world, stage) if config.drawn_by == "learner" else None
+    views = recorded_views(world, stage) if config.drawn_by == "learner" else None
     return DatasetActor(
         reader=reader,
         layout=what.layout,
@@ -253,14 +254,20 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
     )
 
 
-def _recorded_views(world: World, stage: str) -> ViewWriter:
+def recorded_views(world: World, stage: str) -> ViewWriter:
+    """What describes the pictures of recordings in this world, so that the learner of `stage` can draw them.
+
+    Raises:
+        Unavailable: the learner can't draw the pictures of this world.
+    """
     # Here, because other worlds don't need what the Playhouse imports.
     from interplay.env.playhouse.world import Playhouse
     from interplay.gpu_render.recorded_views import RecordedViews
 
     if not isinstance(world, Playhouse):
-        raise ValueError(
-            f"{stage}.dataset.drawn_by=learner: the learner draws pictures of the Playhouse only, not of "
-            f"{world.spec.name}; set {stage}.dataset.drawn_by=actor"
+        setting = f"{settings_group(stage)}.dataset.drawn_by"
+        raise Unavailable(
+            f"{setting}=learner: the learner draws pictures of the Playhouse only, not of {world.spec.name}",
+            f"set {setting}=actor",
         )
     return RecordedViews(world.config)

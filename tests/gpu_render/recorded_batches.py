@@ -5,6 +5,7 @@ As a script, with TRITON_INTERPRET=1: the learner draws by Triton's interpreter;
 
 from __future__ import annotations
 
+import copy
 import sys
 import tempfile
 from dataclasses import replace
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
+from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
+from interplay.agent.sizes import SIZES
 from interplay.agent.unroll import Unroll
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
@@ -30,9 +33,12 @@ from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.gpu_render.recorded_views import RecordedViews
 from interplay.learner.batch import to_tensors
+from interplay.learner.config import LearnerConfig
+from interplay.learner.learner import Learner
 
 ROOM = PlayhouseConfig(rooms=(1, 1), furniture=(1, 2), objects=(2, 4), image=(12, 32))
 WITHOUT_SETTER = replace(ROOM, setter_visible=False)
+SMALL = replace(SIZES["nano"], channels=(8, 8), width=16, attention_heads=2, lstm=16, utterance_length=6)
 DATASET = DatasetConfig(lanes=3, steps=2, mirror=0.5, stagger=False)
 AUGMENTED = AugmentationConfig(probability=0.5, mirror=0.5)
 Arrays = dict[str, NDArray[Any]]
@@ -101,10 +107,36 @@ def batches(config: PlayhouseConfig, *, by_learner: bool, device: str) -> Arrays
     }
 
 
+def trained(device: str, *, drawn_before: bool, cuda_graph: bool = False) -> Arrays:
+    """The losses of five updates, and the weights after them. The learner draws the pictures of each, or has drawn them
+    before."""
+    with tempfile.TemporaryDirectory() as folder:
+        actor = dataset(snapshot(Path(folder), ROOM), ROOM, by_learner=True)
+        unrolls = [Unroll(copy.deepcopy(u.arrays), scenes=u.scenes) for u in (actor.unroll() for _ in range(5))]
+    if drawn_before:
+        for unroll in unrolls:
+            image = to_tensors(unroll, torch.device(device)).device["image"].cpu().numpy()
+            del unroll.arrays["view"], unroll.arrays["flipped"]
+            unroll.arrays["image"] = image
+    torch.manual_seed(0)
+    agent = Agent(SMALL, Layout(Playhouse(ROOM).spec, 6, 4), len(Vocabulary([], "words")), utility=True).to(device)
+    config = LearnerConfig(learning_rate=1e-3, check_lag=2, cuda_graph=cuda_graph, device=device)
+    learner = Learner(agent, config, dataset_lanes=DATASET.lanes, generator=torch.Generator().manual_seed(1))
+    metrics = []
+    for unroll in unrolls:
+        metrics.append(learner.begin_update(demonstrated=unroll))
+        for array in unroll.arrays.values():
+            array.fill(0)  # as the dataset actor, which uses its arrays again
+    learner.settle()
+    losses = np.array([each["loss"] for each in metrics])
+    return {"losses": losses, **{name: np.asarray(array) for name, array in learner.weights().items()}}
+
+
 if __name__ == "__main__":
     with np.errstate(all="ignore"):  # the interpreter computes what a mask then hides
-        drawn = batches(ROOM, by_learner=True, device="cpu")
-        drawn |= {
-            f"bodiless {key}": array for key, array in batches(WITHOUT_SETTER, by_learner=True, device="cpu").items()
-        }
-    np.savez(sys.argv[1], **drawn)
+        found = batches(ROOM, by_learner=True, device="cpu")
+        found |= {f"bodiless {key}": a for key, a in batches(WITHOUT_SETTER, by_learner=True, device="cpu").items()}
+        for drawn_before in (False, True):
+            weights = trained("cpu", drawn_before=drawn_before)
+            found |= {f"drawn before={drawn_before} {name}": array for name, array in weights.items()}
+    np.savez(sys.argv[1], **found)

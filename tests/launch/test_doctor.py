@@ -81,8 +81,18 @@ def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
             assert wanted in capsys.readouterr().err
     assert main(["reward", f"run.dir={tmp_path}", *named]) == 1
     assert "drawn_by" not in capsys.readouterr().err, "the clone is no part of it"
-    elsewhere = ["runtime=ray", "runtime.address=ray://head:10001"]
-    assert doctor.devices_of_stages(compose([*named, *elsewhere])) == []
+    (voxel,) = doctor.devices_of_stages(compose(["env=voxel", *named]))
+    assert "draws pictures of the Playhouse only, not of voxel" in voxel.seen
+    on_ray = ["runtime=ray", "runtime.address=ray://head:10001", *named]
+    (without_gpu,) = doctor.devices_of_stages(compose(on_ray))
+    assert "runtime.learner.gpus=0" in without_gpu.seen and "add runtime.learner.gpus=1" in without_gpu.advice
+    assert doctor.devices_of_stages(compose([*on_ray, "runtime.learner.gpus=1"])) == []
+    nothing = [
+        f"reinforce.learner.objective.weights.{loss}=0" for loss in ("css", "movement_cloning", "language_cloning")
+    ]
+    draws = ["reinforce.dataset.drawn_by=learner", "reinforce.learner.device=cpu"]
+    assert len(doctor.devices_of_stages(compose(draws))) == 1
+    assert doctor.devices_of_stages(compose([*draws, *nothing])) == [], "no demonstration is read"
 
 
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:

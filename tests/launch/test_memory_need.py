@@ -17,10 +17,18 @@ from interplay.agent.observation import Layout
 from interplay.agent.sizes import SIZES
 from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.core.settings_validation import SettingsError
+from interplay.env.playhouse.world import Playhouse
+from interplay.gpu_render.packed_views import row_length
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.machine import total_memory
-from interplay.launch.memory_need import fit_together, memory_needs, refuse_too_large, refuse_too_large_baselines
+from interplay.launch.memory_need import (
+    fit_together,
+    make_world,
+    memory_needs,
+    refuse_too_large,
+    refuse_too_large_baselines,
+)
 from interplay.learner.learner import Learner
 from interplay.stages.config import Config
 from interplay.stages.run import Run
@@ -70,8 +78,11 @@ def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> 
 def test_pictures_that_the_learner_draws_need_no_memory_of_the_host(tmp_path: Path) -> None:
     sizes = ["clone.dataset.lanes=64", "clone.dataset.steps=50", "clone.learner.recompute=20"]
     drawn = [memory_needs(compose([*sizes, *more]), "clone")[0] for more in ([], ["clone.dataset.drawn_by=learner"])]
-    saved = 2 * 64 * 51 * math.prod(compose(sizes).env["image"]) * 3
-    assert drawn[0].total - drawn[1].total == saved > 0
+    world = make_world(compose(sizes))
+    assert isinstance(world, Playhouse)
+    described = 4 * row_length(world.config.most_things) + 1  # and whether it is mirrored
+    saved = 2 * 64 * 51 * (math.prod(world.config.image) * 3 - described)
+    assert drawn[0].total - drawn[1].total == pytest.approx(saved)
 
 
 def test_a_larger_baseline_is_held_against_the_memory(tmp_path: Path) -> None:
