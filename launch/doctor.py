@@ -21,7 +21,7 @@ from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
 from interplay.launch.memory_need import TRAINED, memory_needs, needs_of_other_sizes
-from interplay.launch.stage_devices import missing_devices, undrawable_pictures
+from interplay.launch.stage_devices import unavailable_settings
 from interplay.stages.config import Config
 
 PACKAGE = "interplay"
@@ -253,8 +253,8 @@ def memory(root: Path) -> Check:
 
 def devices_of_stages(config: Config) -> list[Check]:
     """Settings that need a device which is not here."""
-    missing = missing_devices(config) | undrawable_pictures(config)
-    return [Check(setting, "fail", error.problem, error.remedy) for setting, error in missing.items()]
+    found = unavailable_settings(config)
+    return [Check(setting, "fail", error.problem, error.remedy) for setting, error in found.items()]
 
 
 def memory_of_stages(config: Config) -> list[Check]:

@@ -8,6 +8,7 @@ stage that passes may still run out of memory, but one that is refused would hav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,13 +23,12 @@ from interplay.agent.sizes import AgentConfig
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
 from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
-from interplay.env import registry
-from interplay.env.world import World
 from interplay.launch.machine import total_memory
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import Unavailable, find_device
 from interplay.stages.baselines import baseline_config, baseline_of
 from interplay.stages.config import Config
+from interplay.stages.run import Run
 from interplay.stages.shared_parts import recorded_views
 
 GIGABYTE = 1e9
@@ -205,17 +205,9 @@ def _update_needs(config: Config, stage: str, layout: Layout, ranks: int) -> Ite
     yield f"activations ({rows:,} rows x {share * activations:,.0f} bytes)", rows * share * activations
 
 
-def make_world(config: Config) -> World:
-    """The world of a run, also of one that has not begun."""
-    settings = dict(config.env)
-    return registry.make(settings.pop("name"), **settings)
-
-
 def _layout(config: Config) -> Layout:
-    world = make_world(config)
-    layout = Layout(world.spec, config.agent.utterance_length, config.agent.actions_per_step)
-    world.close()
-    return layout
+    with closing(Run(config.run.root, config).make_world()) as world:
+        return Layout(world.spec, config.agent.utterance_length, config.agent.actions_per_step)
 
 
 def _blocks(config: Config, stage: str, layout: Layout) -> list[tuple[Any, int]]:
@@ -236,10 +228,11 @@ def draws_pictures(block: Any) -> bool:
 
 def _described_bytes(config: Config, stage: str, layout: Layout) -> int:
     """Bytes of a row from which the learner draws a picture; that of a picture where it can't, which is refused."""
-    try:
-        length = recorded_views(make_world(config), stage).length
-    except Unavailable:
-        length = 0
+    with closing(Run(config.run.root, config).make_world()) as world:
+        try:
+            length = recorded_views(world, stage).length
+        except Unavailable:
+            length = 0
     return sum(array.nbytes for array in allocate_demonstration(layout, 0, 1, length).values())
 
 

@@ -14,15 +14,16 @@ from typing import Literal
 import torch
 from rich.console import Console
 
+from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import did_you_mean
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
 from interplay.launch.complete_round import complete_round
-from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
+from interplay.launch.memory_need import TRAINED, refuse_too_large, refuse_too_large_baselines
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, stages_of_round
 from interplay.launch.served_run import draw_once, served_run
-from interplay.launch.stage_devices import refuse_missing_devices, refuse_undrawable_pictures
+from interplay.launch.stage_devices import refuse_unavailable
 from interplay.launch.studio_demo import studio_demo
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
@@ -53,7 +54,7 @@ class Verb:
 
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
-        refuse_undrawable_pictures(config, stage.name)
+        refuse_unavailable(config, {settings_group(stage.name)} & set(TRAINED))
         refuse_too_large(config, stage.name)
         if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
             raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")
@@ -85,7 +86,7 @@ def _round(config: Config) -> int:
 
 
 def _refuse_unfit_round(config: Config) -> None:
-    refuse_missing_devices(config)
+    refuse_unavailable(config)
     for stage in stages_of_round(config.run.round):
         refuse_too_large(config, stage.name)
     if config.run.round == 1:

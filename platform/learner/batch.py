@@ -102,21 +102,17 @@ def _draw(unroll: Unroll, device: torch.device) -> Tensor:
     lanes = sum(part.lanes for part in unroll.scenes)
     if lanes != views.shape[1]:
         raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {lanes}")
-    image, start = torch.empty(0, device=device), 0
+    pictures, start = [], 0
     for count, scenes in unroll.scenes:
         own = views[:, start : start + count]
         drawn = scenes.draw(own.reshape(-1, own.shape[-1]), device)
-        drawn = drawn.view(*own.shape[:2], *drawn.shape[1:])
-        if count == lanes:
-            image = drawn
-        else:
-            image = image if start else drawn.new_empty(*views.shape[:2], *drawn.shape[2:])
-            image[:, start : start + count] = drawn
+        pictures.append(drawn.view(*own.shape[:2], *drawn.shape[1:]))
         start += count
+    image = pictures[0] if len(pictures) == 1 else torch.cat(pictures, dim=1)
     rows = torch.from_numpy(np.flatnonzero(flipped))  # found on the host, so that nothing waits for the device
     if len(rows):
-        rows, pictures = send(rows, device), image.flatten(0, 1)
-        pictures.index_copy_(0, rows, pictures.index_select(0, rows).flip(-2))
+        rows, flat = send(rows, device), image.flatten(0, 1)
+        flat.index_copy_(0, rows, flat.index_select(0, rows).flip(-2))
     return image
 
 

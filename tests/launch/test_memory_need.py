@@ -24,7 +24,6 @@ from interplay.launch.compose import compose
 from interplay.launch.machine import total_memory
 from interplay.launch.memory_need import (
     fit_together,
-    make_world,
     memory_needs,
     refuse_too_large,
     refuse_too_large_baselines,
@@ -78,7 +77,7 @@ def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> 
 def test_pictures_that_the_learner_draws_need_no_memory_of_the_host(tmp_path: Path) -> None:
     sizes = ["clone.dataset.lanes=64", "clone.dataset.steps=50", "clone.learner.recompute=20"]
     drawn = [memory_needs(compose([*sizes, *more]), "clone")[0] for more in ([], ["clone.dataset.drawn_by=learner"])]
-    world = make_world(compose(sizes))
+    world = Run(tmp_path, compose(sizes)).make_world()
     assert isinstance(world, Playhouse)
     described = 4 * row_length(world.config.most_things) + 1  # and whether it is mirrored
     saved = 2 * 64 * 51 * (math.prod(world.config.image) * 3 - described)
