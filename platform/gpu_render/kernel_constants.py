@@ -7,7 +7,7 @@ import triton.language as tl
 
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render import raycast
-from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS
+from interplay.env.playhouse.render.room_shading import FLOOR_PATTERNS, WALL_PATTERNS
 from interplay.gpu_render import packed_houses, packed_views
 
 # Kinds of primitives.

@@ -15,8 +15,8 @@ from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.render.primitives import RenderPrimitives, build_primitives, pale_colors
 from interplay.env.playhouse.render.raycast import SHADOW
+from interplay.env.playhouse.render.room_shading import FLOOR_PATTERNS, WALL_PATTERNS
 from interplay.env.playhouse.render.scene import doorway_openings
-from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS
 
 # Columns of a primitive's row. Whole numbers are exact as float32.
 KIND, OWNER, NAME, OFFSET, ROTATION, HALVES, COLOR = 0, 1, 2, 3, 6, 15, 18

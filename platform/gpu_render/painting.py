@@ -1,4 +1,5 @@
-"""Colors of pixels from what they show; a transcription of `platform/env/playhouse/render/shading.py`.
+"""Colors of pixels from what they show; a transcription of `shading.py` and `room_shading.py` in
+`platform/env/playhouse/render/`.
 
 Every pixel computes the patterns of all floors and walls and selects one. Tones of floors, and products of a color and
 light, are float64 where the numba renderer's are.

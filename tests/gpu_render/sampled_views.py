@@ -17,8 +17,8 @@ from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
 from interplay.env.playhouse.house.rooms import RoomPlan
+from interplay.env.playhouse.render.room_shading import FLOOR_PATTERNS, WALL_PATTERNS
 from interplay.env.playhouse.render.scene import Camera, Scene, overview_camera, start_poses
-from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS
 from interplay.gpu_render.batched_views import draw_views
 from interplay.gpu_render.packed_houses import pack_houses
 from interplay.gpu_render.packed_views import pack_views, player_cameras

@@ -22,8 +22,8 @@ from interplay.env.playhouse.house.rooms import RoomPlan
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
+from interplay.env.playhouse.render.room_shading import WALL_PATTERNS
 from interplay.env.playhouse.render.scene import RenderedView, Scene, map_camera, start_poses, warm_up
-from interplay.env.playhouse.render.shading import WALL_PATTERNS
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 

@@ -5,8 +5,9 @@ Every primitive is an affine image of a unit shape: the box [-1, 1]^3, the ball,
 or the cone with its apex at z = 1 and the unit disc as its base at z = -1. In the unit frame a ray is
 ``origin + t * direction``; the world direction has a forward component of 1, so t is the depth along the gaze and
 comparable between primitives. Each primitive is cast only inside its screen rectangle, row by row and without
-branches, so that LLVM vectorizes the rows. Discriminants are computed from cross products (Lagrange's identity),
-because b^2 - ac in float32 loses thin shapes a few meters away.
+branches, so that LLVM vectorizes the rows; as in `room_shading.py`, they get whole arrays and unsigned bounds.
+Discriminants are computed from cross products (Lagrange's identity), because b^2 - ac in float32 loses thin shapes a
+few meters away.
 
 A room is a box seen from inside: rays hit its far side, except through the openings of its doorways.
 """
@@ -79,18 +80,20 @@ def _box_span(o: Any, d: Any, r: Any, u: Any) -> Any:
 
 
 @compiled
-def _box_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
-    for k in range(us.shape[0]):
+def _box_row(depth: Any, index: Any, me: Any, us: Any, at: Any, o: Any, d: Any, r: Any) -> None:
+    y, start, stop = at
+    for k in range(start, stop):
         near, far = _box_span(o, d, r, us[k])
-        hit = (near <= far) & (near > _ZERO) & (near < depth[k])
-        depth[k] = near if hit else depth[k]
-        index[k] = me if hit else index[k]
+        hit = (near <= far) & (near > _ZERO) & (near < depth[y, k])
+        depth[y, k] = near if hit else depth[y, k]
+        index[y, k] = me if hit else index[y, k]
 
 
 @compiled
-def _ellipsoid_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+def _ellipsoid_row(depth: Any, index: Any, me: Any, us: Any, at: Any, o: Any, d: Any, r: Any) -> None:
+    y, start, stop = at
     ox, oy, oz = o
-    for k in range(us.shape[0]):
+    for k in range(start, stop):
         u = us[k]
         dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
         a = dx * dx + dy * dy + dz * dz
@@ -98,15 +101,16 @@ def _ellipsoid_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: 
         cx, cy, cz = oy * dz - oz * dy, oz * dx - ox * dz, ox * dy - oy * dx
         disc = a - (cx * cx + cy * cy + cz * cz)
         t = (-b - np.sqrt(disc if disc > _ZERO else _ZERO)) / a
-        hit = (disc > _ZERO) & (t > _ZERO) & (t < depth[k])
-        depth[k] = t if hit else depth[k]
-        index[k] = me if hit else index[k]
+        hit = (disc > _ZERO) & (t > _ZERO) & (t < depth[y, k])
+        depth[y, k] = t if hit else depth[y, k]
+        index[y, k] = me if hit else index[y, k]
 
 
 @compiled
-def _cylinder_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+def _cylinder_row(depth: Any, index: Any, me: Any, us: Any, at: Any, o: Any, d: Any, r: Any) -> None:
+    y, start, stop = at
     ox, oy, oz = o
-    for k in range(us.shape[0]):
+    for k in range(start, stop):
         u = us[k]
         dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
         a = dx * dx + dy * dy + _TINY
@@ -119,16 +123,17 @@ def _cylinder_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: A
         az, bz = _slab(oz, dz)
         near = az if az > near else near
         far = bz if bz < far else far
-        hit = (disc > _ZERO) & (near <= far) & (near > _ZERO) & (near < depth[k])
-        depth[k] = near if hit else depth[k]
-        index[k] = me if hit else index[k]
+        hit = (disc > _ZERO) & (near <= far) & (near > _ZERO) & (near < depth[y, k])
+        depth[y, k] = near if hit else depth[y, k]
+        index[y, k] = me if hit else index[y, k]
 
 
 @compiled
-def _cone_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+def _cone_row(depth: Any, index: Any, me: Any, us: Any, at: Any, o: Any, d: Any, r: Any) -> None:
     """The cone x^2 + y^2 = (1 - z)^2 / 4 between z = -1 and its apex; coordinates relative to the apex."""
+    y, start, stop = at
     ox, oy, oz = o[0], o[1], o[2] - _ONE
-    for k in range(us.shape[0]):
+    for k in range(start, stop):
         u = us[k]
         dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
         a = dx * dx + dy * dy - _QUARTER * dz * dz
@@ -146,35 +151,40 @@ def _cone_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) 
         base = base if (bx * bx + by * by <= _ONE) & (base > _ZERO) else _FAR
         t = one if one < other else other
         t = base if base < t else t
-        hit = t < depth[k]
-        depth[k] = t if hit else depth[k]
-        index[k] = me if hit else index[k]
+        hit = t < depth[y, k]
+        depth[y, k] = t if hit else depth[y, k]
+        index[y, k] = me if hit else index[y, k]
 
 
 @compiled
-def _room_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any, openings: Any, scratch: Any) -> None:
+def _room_row(
+    depth: Any, index: Any, me: Any, us: Any, at: Any, o: Any, d: Any, r: Any, doorways: Any, scratch: Any
+) -> None:
     """Hits the far side of the unit box from within; an opening is (axis, side, low, high, top) in the unit frame."""
+    y, start, stop = at
+    openings, first, last = doorways
     oz = o[2]
-    for k in range(us.shape[0]):
+    for k in range(start, stop):
         near, far = _box_span(o, d, r, us[k])
         scratch[k] = far if (near <= far) & (far > _ZERO) else _FAR
-    for n in range(openings.shape[0]):
-        axis = int(openings[n, 0])
+    for n in range(first, last):
         side, low, high, top = openings[n, 1], openings[n, 2], openings[n, 3], openings[n, 4]
-        through, along = axis, 1 - axis
-        for k in range(us.shape[0]):
+        through, along = ((o[0], d[0], r[0]), (o[1], d[1], r[1]))
+        if openings[n, 0] > _ZERO:
+            through, along = along, through
+        for k in range(start, stop):
             u, t = us[k], scratch[k]
-            wall = (o[through] + t * (d[through] + u * r[through])) * side
-            across = o[along] + t * (d[along] + u * r[along])
+            wall = (through[0] + t * (through[1] + u * through[2])) * side
+            across = along[0] + t * (along[1] + u * along[2])
             height = oz + t * (d[2] + u * r[2])
             open_ = (wall > np.float32(0.9999)) & (across > low) & (across < high) & (height < top)
             scratch[k] = _FAR if open_ else t
-    for k in range(us.shape[0]):
+    for k in range(start, stop):
         # A wall is drawn before coplanar primitives: the lining of a doorway, a thing against the wall.
         t = scratch[k] * _WALL_FIRST
-        hit = t < depth[k]
-        depth[k] = t if hit else depth[k]
-        index[k] = me if hit else index[k]
+        hit = t < depth[y, k]
+        depth[y, k] = t if hit else depth[y, k]
+        index[y, k] = me if hit else index[y, k]
 
 
 @inlined
@@ -215,23 +225,22 @@ def cast(
         f = _turn(m, basis[0, 0], basis[0, 1], basis[0, 2])
         r = _turn(m, basis[1, 0], basis[1, 1], basis[1, 2])
         w = _turn(m, basis[2, 0], basis[2, 1], basis[2, 2])
-        columns = us[x0:x1]
         me, kind = np.int32(p), kinds[p]
         for y in range(y0, y1):
             v = vs[y]
             d = (f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
-            row, names = depth[y, x0:x1], index[y, x0:x1]
+            at = (np.uint64(y), np.uint64(x0), np.uint64(x1))
             if kind == BOX:
-                _box_row(row, names, me, columns, o, d, r)
+                _box_row(depth, index, me, us, at, o, d, r)
             elif kind == ELLIPSOID:
-                _ellipsoid_row(row, names, me, columns, o, d, r)
+                _ellipsoid_row(depth, index, me, us, at, o, d, r)
             elif kind == CYLINDER:
-                _cylinder_row(row, names, me, columns, o, d, r)
+                _cylinder_row(depth, index, me, us, at, o, d, r)
             elif kind == CONE:
-                _cone_row(row, names, me, columns, o, d, r)
+                _cone_row(depth, index, me, us, at, o, d, r)
             else:
-                first, last = opening_spans[p, 0], opening_spans[p, 1]
-                _room_row(row, names, me, columns, o, d, r, openings[first:last], scratch[x0:x1])
+                doorways = (openings, opening_spans[p, 0], opening_spans[p, 1])
+                _room_row(depth, index, me, us, at, o, d, r, doorways, scratch)
 
 
 @compiled

@@ -17,7 +17,8 @@ from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
 from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast, shade
-from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
+from interplay.env.playhouse.render.room_shading import FLOOR_PATTERNS, WALL_PATTERNS, paint_rooms
+from interplay.env.playhouse.render.shading import halve, paint_parts
 from interplay.env.playhouse.render.transforms import cull, place
 
 
@@ -162,7 +163,9 @@ class Scene:
         image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
         light = np.empty((height, width), np.float32)
         shade(light, ids, depth, index, self._parts.names, placed, rays)
-        paint(image, light, self._faces, depth, index, tuple(self._parts), placed, *self._looks, rays)
+        parts = tuple(self._parts)
+        paint_parts(image, light, self._faces, depth, index, parts, placed, len(self._rooms), rays)
+        paint_rooms(image, light, self._faces, depth, index, parts, placed, *self._looks, rays)
         return image, ids, depth
 
 
