@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import re
@@ -66,6 +67,7 @@ def console() -> NoReturn:
     if has_abandoned_thread():
         logging.shutdown()
         os._exit(code)
+    gc.freeze()  # the interpreter's last collections would take seconds, and the system takes all memory back anyway
     sys.exit(code)
 
 
