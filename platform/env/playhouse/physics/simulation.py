@@ -114,10 +114,11 @@ class Simulation:
         count = len(house.objects)
         self._ctrl = self.data.ctrl
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
+        self._avatar_starts, self._avatar_places = self._starts[:, :2], self.poses[:, :2]
         self._object_qpos = self.data.qpos[4:].reshape(count, 7)
         self._object_qvel = self.data.qvel[4:].reshape(count, 6)
         still = furnished(house)
-        self._positions, self._quaternions = still.positions, still.quaternions
+        self._positions, self._quaternions, self._resting = still.positions, still.quaternions, still.resting
 
     def frame(self, moves: Sequence[Move]) -> None:
         """Advances one frame with the moves of the setter and the solver."""
@@ -174,12 +175,11 @@ class Simulation:
                 mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
                 if data.ncon:
                     contact_log.record_contacts(time, holds, velocities_before)
-        np.add(self._starts[:, :2], self._avatar_qpos, out=self.poses[:, :2])
+        np.add(self._avatar_starts, self._avatar_qpos, out=self._avatar_places)
 
     def moment(self) -> Moment:
         """The current moment, in the float32 precision of recordings: live and redrawn pictures are identical."""
-        positions, quaternions = self._positions.copy(), self._quaternions.copy()
-        resting = np.ones(len(positions), dtype=np.bool_)
+        positions, quaternions, resting = self._positions.copy(), self._quaternions.copy(), self._resting.copy()
         _copy_objects(positions, quaternions, resting, self.first, self._object_qpos, self._object_qvel)
         avatars = self.poses.astype(np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
@@ -230,4 +230,4 @@ class Simulation:
         self._object_qpos[:, :3] = moment.positions[self.first :]
         self._object_qpos[:, 3:] = moment.quaternions[self.first :]
         self.poses[...] = moment.avatars
-        self._avatar_qpos[...] = self.poses[:, :2] - self._starts[:, :2]
+        self._avatar_qpos[...] = self._avatar_places - self._avatar_starts
