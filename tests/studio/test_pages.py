@@ -281,3 +281,60 @@ def test_the_keyboard_alone_suffices(browser: Browser, tmp_path: Path) -> None:
         page.context.close()
     with EpisodeStore(tmp_path / "store") as store:
         assert [(mark.frame, mark.sign) for mark in store.marks()] == [(15, 1), (15, 1), (17, -1)]
+
+
+def states(root: Path) -> list[str]:
+    """How the assignments ended, oldest first."""
+    database = StudioDatabase(root / "studio" / "studio.db")
+    rows = database.rows("SELECT state FROM assignments ORDER BY created")
+    database.close()
+    return [row["state"] for row in rows]
+
+
+def test_enter_pressed_many_times_finishes_no_recording_that_was_not_watched(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 3)
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        page.keyboard.press("Enter")
+        expect(page.locator("dialog")).to_contain_text("set no mark")
+        page.keyboard.press("Enter")  # the focus is on Cancel
+        expect(page.locator("dialog")).to_be_hidden()
+        assert states(tmp_path) == ["open"]
+        page.keyboard.press("j")
+        expect(page.get_by_test_id("saved")).to_have_text("all saved")
+        for _ in range(5):
+            page.keyboard.press("Enter")
+        expect(page.get_by_test_id("count")).to_contain_text("episode 2", timeout=FILM_MS)
+        expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+        assert states(tmp_path) == ["finished", "open"]
+
+
+def test_a_key_that_is_chosen_for_an_action_leaves_the_others(browser: Browser, tmp_path: Path) -> None:
+    (episode,) = fill_store(tmp_path, 1)
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        page.get_by_test_id("change-keys").click()
+        page.get_by_test_id("key-plus").press("k")
+        expect(page.get_by_test_id("key-minus")).to_have_text("-")
+        page.get_by_test_id("key-undo").press("-")
+        expect(page.get_by_test_id("key-minus")).to_have_text("no key")
+        page.get_by_test_id("keep-keys").click()
+        page.get_by_test_id("bar").focus()
+        page.keyboard.press("k")
+        expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+        expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    with EpisodeStore(tmp_path / "store") as store:
+        assert [mark.sign for mark in store.marks([episode])] == [1]
+
+
+def test_what_is_typed_about_an_unusable_recording_is_the_reason(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        page.keyboard.press("f")
+        page.locator("#reason").fill("the sound is missing")
+        page.get_by_test_id("yes").click()
+        expect(page.locator("#over")).to_be_visible(timeout=FILM_MS)
+    database = StudioDatabase(tmp_path / "studio" / "studio.db")
+    assert database.rows("SELECT reason FROM assignments")[0]["reason"] == "Something else: the sound is missing"
+    database.close()

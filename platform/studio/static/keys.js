@@ -39,14 +39,21 @@ export function keyName(event) {
 export function actionsByKey(chosen) {
   const found = new Map();
   for (const [action, keys] of Object.entries({ ...DEFAULT_KEYS, ...chosen })) {
-    for (const key of keys.split(' ')) found.set(key, action);
+    for (const key of keys.split(' ').filter(Boolean)) found.set(key, action);
   }
   return found;
+}
+
+/** The keys once an action has this key alone, which no other action has any longer.
+ * @param {Object<string, string>} chosen @param {string} action @param {string} key @returns {Object<string, string>} */
+export function assigned(chosen, action, key) {
+  const others = Object.entries(chosen).map(([name, keys]) => [name, keys.split(' ').filter((each) => each !== key).join(' ')]);
+  return { ...Object.fromEntries(others), [action]: key };
 }
 
 const SIGNS = { ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', Delete: 'Del' };
 
 /** Keys as people read them. @param {string} keys */
 export function readable(keys) {
-  return keys.replace(/Arrow\w+|Delete/g, (name) => /** @type {any} */ (SIGNS)[name]).split(' ');
+  return keys.replace(/Arrow\w+|Delete/g, (name) => /** @type {any} */ (SIGNS)[name]).split(' ').filter(Boolean);
 }

@@ -2,7 +2,7 @@
 import { post, Refused } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { Film } from '../film.js';
-import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
+import { actionsByKey, assigned, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { Outbox } from '../outbox.js';
 import { begin, say } from '../page.js';
 import { Timeline } from '../timeline.js';
@@ -11,6 +11,7 @@ import { word } from '../words.js';
 const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
 const FAR_SECONDS = 2;
 const FLASH_MS = 500;
+const LITTLE_WATCHED = 50; // percent; below it, finishing without a mark asks once
 const REASONS = ['unusable.picture', 'unusable.words', 'unusable.nothing', 'unusable.other'];
 const EXAMPLES = [[1, 'rules.e1'], [1, 'rules.e2'], [1, 'rules.e3'], [-1, 'rules.e4'], [-1, 'rules.e5'], [-1, 'rules.e6'], [-1, 'rules.e7']];
 
@@ -222,6 +223,12 @@ function draw() {
   byId('redo').disabled = !future.length;
 }
 
+/** The percentage of the recorded steps that were on screen. */
+function watched() {
+  const rows = new Set([...film.seen].map((each) => Math.round(each / step())));
+  return Math.round((100 * rows.size) / film.plan.rows);
+}
+
 /** @param {number} frame */
 function shown(frame) {
   byId('number').textContent = word('mark.number', { frame, clock: clock(frame) });
@@ -233,8 +240,7 @@ function shown(frame) {
   bar.setAttribute('aria-valuemax', String(film.plan.frames));
   bar.setAttribute('aria-valuenow', String(frame));
   bar.setAttribute('aria-valuetext', clock(frame));
-  const rows = new Set([...film.seen].map((each) => Math.round(each / step())));
-  byId('watched').textContent = word('mark.watched', { share: Math.round((100 * rows.size) / film.plan.rows) });
+  byId('watched').textContent = word('mark.watched', { share: watched() });
   let now = null;
   for (const row of byId('dialogue').children) {
     if (Number(row.dataset.frame) <= frame) now = row;
@@ -271,6 +277,7 @@ function keyList() {
 // ---- items
 
 async function next() {
+  byId('finish').disabled = true; // until the film can be watched
   await outbox.empty();
   const answer = await post(`/api/mark/${encodeURIComponent(study)}/next`);
   if (answer.standing.stage === 'consent') {
@@ -299,6 +306,7 @@ async function next() {
     film.plan ??= { rate: 30, strip_every: 1, frames: 0, rows: 1, full_every: 1, chunk: 1, chunks: 0, full_pictures: 0 };
   }
   byId('loading').hidden = true;
+  byId('finish').disabled = false;
   byId('exact').textContent = film.plan.exact === false ? word('mark.rows_only') : '';
   dialogueRows();
   draw();
@@ -321,15 +329,26 @@ function over(standing) {
 
 /** @param {boolean} [confirmed] */
 async function finish(confirmed = false) {
+  const button = byId('finish');
+  if (button.disabled) return; // pressed again before the next recording is on screen
+  if (!confirmed && !marks.length && watched() < LITTLE_WATCHED) {
+    ask('finish.title', word('finish.unwatched', { share: watched() }), 'finish.anyway', () => finish(true));
+    return;
+  }
   play(false);
-  await outbox.empty();
-  const answer = await post(path('finish'), { confirmed, seen: film.seen.size });
-  if (!answer.finished) {
-    ask('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
-  } else if (answer.result) {
-    results(answer.result);
-  } else {
-    await next();
+  button.disabled = true;
+  try {
+    await outbox.empty();
+    const answer = await post(path('finish'), { confirmed, seen: film.seen.size });
+    if (!answer.finished) {
+      ask('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
+    } else if (answer.result) {
+      results(answer.result);
+    } else {
+      await next();
+    }
+  } finally {
+    button.disabled = false;
   }
 }
 
@@ -344,19 +363,22 @@ function open(...children) {
 
 const close = () => byId('dialog').close();
 
-/** @param {string} title @param {string} text @param {string} yes @param {() => any} act */
+/** Asks before an act; the focus is on Cancel, so that a key pressed twice does not confirm.
+ * @param {string} title @param {string} text @param {string} yes @param {() => any} act */
 function ask(title, text, yes, act) {
   open(
     make('h2', { id: 'dialogTitle', text: word(title) }),
     make('p', { text }),
     make('div', { class: 'row' },
       make('button', { class: 'primary', data: 'yes', text: word(yes), onclick: () => { close(); guarded(act); } }),
-      make('button', { data: 'no', text: word('dialog.no'), onclick: close })),
+      make('button', { data: 'no', autofocus: true, text: word('dialog.no'), onclick: close })),
   );
 }
 
 function unusable() {
-  const other = make('input', { id: 'reason', maxlength: 300, 'aria-label': word('unusable.words_for_it') });
+  const other = make('input', { id: 'reason', maxlength: 250, 'aria-label': word('unusable.words_for_it'), oninput: () => {
+    /** @type {any} */ (choice[REASONS.length - 1].firstChild).checked = true; // 'Something else'
+  } });
   const choice = REASONS.map((reason, number) => make('label', { class: 'check' },
     make('input', { type: 'radio', name: 'why', value: reason, checked: number === 0, data: `reason-${number}` }), make('span', { text: word(reason) })));
   open(
@@ -410,19 +432,20 @@ function results(result) {
 }
 
 function changeKeys() {
-  const chosenKeys = { ...DEFAULT_KEYS, ...keys };
-  const rows = Object.keys(DEFAULT_KEYS).map((action) => make('tr', {},
+  let chosenKeys = { ...DEFAULT_KEYS, ...keys };
+  const names = () => Object.values(chosenKeys).map((each) => readable(each).join('  ') || word('keys.none'));
+  const rows = Object.keys(DEFAULT_KEYS).map((action, number) => make('tr', {},
     make('td', { text: word(`key.${action}`) }),
     make('td', {}, make('button', {
       class: 'small',
       data: `key-${action}`,
-      text: readable(chosenKeys[action]).join('  '),
+      text: names()[number],
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
         if (['Tab', 'Escape', 'Shift', 'Alt', 'Control', 'Meta'].includes(event.key)) return;
         event.preventDefault();
         event.stopPropagation();
-        chosenKeys[action] = keyName(event);
-        /** @type {any} */ (event.target).textContent = readable(chosenKeys[action]).join('  ');
+        chosenKeys = assigned(chosenKeys, action, keyName(event));
+        byId('dialog').querySelectorAll('[data-testid^=key-]').forEach((/** @type {any} */ button, /** @type {number} */ i) => { button.textContent = names()[i]; });
       },
     }))));
   open(
