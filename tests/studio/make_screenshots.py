@@ -65,8 +65,8 @@ def visit(page: Page, origin: str, code: str) -> None:
 def enter(page: Page, origin: str, study: str) -> None:
     """Agrees to a study in which people play, presses Ready, and waits for pictures."""
     page.goto(f"{origin}/play?study={study}")
-    page.get_by_test_id("agree").check()
-    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_test_id("statement-0").check()
+    page.get_by_test_id("agree").click()
     page.get_by_test_id("ready").click()
     wait_for_pictures(page, 25)  # before a slow machine makes them smaller
 

@@ -18,16 +18,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 SECONDS = 60_000
 
 
-def opened(browser: Browser, studio: StartedStudio, visitor: LiveVisitor, press: str = "ready") -> Page:
-    """The page of a person that is logged in, once it has pressed a button of the lobby."""
+def opened(
+    browser: Browser, studio: StartedStudio, visitor: LiveVisitor, press: str = "ready", statements: int = 1
+) -> Page:
+    """The page of a person that is logged in, once it has ticked statements and pressed a button of the lobby."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     for cookie in visitor._jar:
         context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
     page = context.new_page()
     page.set_default_timeout(SECONDS)
     page.goto(f"{studio.origin}/play")
-    page.get_by_test_id("agree").check()
-    page.get_by_role("button", name="Agree and go on").click()
+    for number in range(statements):
+        page.get_by_test_id(f"statement-{number}").check()
+    page.get_by_test_id("agree").click()
     page.get_by_test_id(press).click()
     return page
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from typing import Annotated, Any
+from unicodedata import category
 
 from fastapi import APIRouter, Depends, HTTPException, WebSocket
 from starlette.requests import HTTPConnection
@@ -29,6 +30,7 @@ from interplay.studio.web.studio_context import StudioContext
 router = APIRouter()
 SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
+UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control characters and halves of surrogate pairs
 
 
 class Visit(Strict):
@@ -68,10 +70,6 @@ async def about(studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name
     standing = studio.progression.standing(person, found)
     return {
         "study": found.name,
-        "title": found.title,
-        "text": found.text,
-        "consent": found.consent.text,
-        "must": list(found.consent.must),
         "version": found.consent.version,
         "agreed": standing.stage != "consent",
         "standing": standing.to_json(found),
@@ -248,10 +246,11 @@ class SeatReader:
             text = text or " "  # an empty line is a step of silence
         else:
             text = " ".join(text.split())
-        if not text or not text.isprintable() or len(text) > self._live.utterance_letters:
-            raise BadMessage(f"an utterance has 1 to {self._live.utterance_letters} letters")
+        if not 0 < len(text) <= self._live.utterance_letters or any(category(letter) in UNTYPED for letter in text):
+            raise BadMessage(f"an utterance has 1 to {self._live.utterance_letters} letters, and no control characters")
         if not self._utterances.allows(""):
-            self._viewer.tell({"kind": "notice", "text": "You are talking too fast; wait a little."})
+            notice = "You are talking too fast; wait a little, and press Enter again."
+            self._viewer.tell({"kind": "notice", "text": notice, "unsaid": text})
             return
         self._hosted.send(kind="say", seat=self._viewer.seat, text=text)
 

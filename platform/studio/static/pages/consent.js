@@ -14,6 +14,7 @@ if (!study) {
   const { consent } = study;
   byId('title').textContent = study.title;
   byId('version').textContent = word('consent.version', consent);
+  byId('intro').textContent = study.text;
   fill(byId('text'), ...consent.text.split('\n').map((/** @type {string} */ line) => make('p', { text: line })));
   const box = (/** @type {string} */ text, /** @type {number} */ number, free = false) => make(
     'label', { class: 'check' },
@@ -28,7 +29,7 @@ if (!study) {
     const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
     try {
       await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, ticked });
-      location.assign(`/${study.kind}?study=${encodeURIComponent(name)}`);
+      location.assign(`${study.kind === 'mark' ? '/mark' : '/play'}?study=${encodeURIComponent(name)}`);
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
     }

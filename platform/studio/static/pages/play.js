@@ -1,4 +1,4 @@
-// Playing: consent, the lobby, a seat, and the end.
+// Playing: the lobby, a seat, and the end.
 import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { LiveSocket } from '../live_socket.js';
@@ -23,7 +23,7 @@ let ready = false;
 
 /** Shows one of the sections. @param {string} name */
 function stage(name) {
-  for (const each of ['consent', 'lobby', 'game', 'over']) byId(each).hidden = each !== name;
+  for (const each of ['lobby', 'game', 'over']) byId(each).hidden = each !== name;
 }
 
 const study = new URLSearchParams(location.search).get('study') ?? 'live';
@@ -33,23 +33,7 @@ const live = await get(`/api/live?study=${encodeURIComponent(study)}`).catch((er
 });
 if (live?.standing.stage === 'over') finished(live.standing);
 else if (live?.agreed) lobby();
-else if (live) askConsent();
-
-function askConsent() {
-  stage('consent');
-  byId('title').textContent = live.title;
-  byId('studyText').textContent = live.text;
-  byId('consentText').textContent = live.consent;
-  fill(byId('must'), ...live.must.map((/** @type {string} */ text, /** @type {number} */ i) => make(
-    'label', { class: 'check' }, make('input', { type: 'checkbox', data: i ? `agree-${i}` : 'agree' }), make('span', { text }),
-  )));
-  const boxes = [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('#must input'))];
-  byId('must').onchange = () => { byId('agree').disabled = !boxes.every((box) => box.checked); };
-  byId('agree').onclick = async () => {
-    await post('/api/live/consent', { version: live.version, study });
-    lobby();
-  };
-}
+else if (live) location.replace(`/consent?study=${encodeURIComponent(study)}`);
 
 /** Nothing is left to play in this study. @param {any} standing */
 function finished(standing) {
@@ -79,8 +63,12 @@ async function lobby() {
   byId('rolesText').hidden = live.seats.length === 1;
   /** @type {{ close: () => void } | null} */ let room = null;
   byId('practice').onclick = async () => {
-    const { session, seat } = await post('/api/live/practice', { study });
-    room = play(session, seat, true);
+    try {
+      const { session, seat } = await post('/api/live/practice', { study });
+      room = play(session, seat, true);
+    } catch (error) {
+      say(byId('message'), /** @type {any} */ (error).message, 'bad');
+    }
   };
   byId('ready').focus();
   for (;;) {
@@ -90,7 +78,8 @@ async function lobby() {
       return play(state.session, state.seat);
     }
     const alone = live.seats.length === 1 && state.state === 'matched'; // nobody to wait for
-    const text = state.text ?? word(`play.lobby_${alone ? 'alone' : state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
+    const now = alone ? 'alone' : ready && ['waiting', 'matched'].includes(state.state) ? `ready_${state.state}` : state.state;
+    const text = state.text ?? word(`play.lobby_${now}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
     byId('lobbyText').textContent = byId('practiceText').textContent = text;
     document.title = word(state.state === 'matched' && !alone ? 'play.title_matched' : 'play.title');
     if (state.state === 'no_partner' || state.state === 'no_agent') {
@@ -205,10 +194,14 @@ function play(session, seat, practicing = false) {
     judge() {
       playing = false;
       byId('overlay').textContent = word('play.judge_open');
-      byId('done').focus();
+      if (!hello.pictures) byId('done').focus();
+      else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
     },
     /** @param {any} message */
-    notice(message) { say(byId('message'), message.text); },
+    notice(message) {
+      say(byId('message'), message.text);
+      byId('say').value ||= message.unsaid ?? ''; // to be said again
+    },
     /** @param {any} message */
     end(message) {
       over = true;
@@ -282,7 +275,7 @@ function play(session, seat, practicing = false) {
   };
   byId('say').oninput = () => {
     const count = byId('say').value.trim().split(/\s+/).filter(Boolean).length;
-    byId('words').textContent = word('play.words_left', { count: MOST_WORDS - count });
+    byId('words').textContent = word(count > MOST_WORDS ? 'play.words_over' : 'play.words_left', { count: Math.abs(MOST_WORDS - count) });
   };
   byId('say').onfocus = () => { document.exitPointerLock?.(); keys?.release(); };
   /** Takes over, or gives back. */
@@ -313,11 +306,13 @@ function play(session, seat, practicing = false) {
   byId('failed').onclick = () => socket.send('verdict', { verdict: 'failed' });
   byId('leave').onclick = () => socket.send('leave');
   document.addEventListener('keydown', (event) => {
-    if (over || /** @type {HTMLElement} */ (event.target).matches('input, button, a')) return;
-    if (event.key === 'Enter') { event.preventDefault(); byId('say').focus(); }
-    if (seat === 'setter' && event.key === 'y') byId('done').click();
-    if (seat === 'setter' && event.key === 'n') byId('failed').click();
-    if (seat === 'copilot' && event.key === 't') byId('take').click();
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
+    if (event.key === 'Enter' && !target.matches('button, a')) { event.preventDefault(); byId('say').focus(); }
+    const key = letter(event);
+    if (seat === 'setter' && key === 'y') byId('done').click();
+    if (seat === 'setter' && key === 'n') byId('failed').click();
+    if (seat === 'copilot' && key === 't') byId('take').click();
   });
   const beat = setInterval(() => send(), INPUT_MS);
   open();
@@ -329,6 +324,13 @@ function play(session, seat, practicing = false) {
       socket.socket.close();
     },
   };
+}
+
+/** The letter of a key press, in lower case; where the keyboard types no Latin letter, that of the key's place.
+ * @param {KeyboardEvent} event */
+function letter(event) {
+  const typed = event.key.toLowerCase();
+  return /^[a-z]$/.test(typed) ? typed : (/^Key([A-Z])$/.exec(event.code)?.[1] ?? '').toLowerCase();
 }
 
 /** Keys of a control as people read them. @param {any} control */

@@ -1,0 +1,83 @@
+"""Keys and words on the page of a live seat, and the consent in front of it, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from studio_process import StartedStudio, started
+from test_live_browser import SECONDS, opened, wait_until
+from test_live_protocol import ROOM, invited, only_episode
+
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.studies.study import FIRST_PLAY, Consent
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+LIVE = LiveConfig(solver="scripted", seconds=600, away_seconds=600, utterances=2, utterance_seconds=600)
+JOINED = "می\u200cخواهم \U0001f468\u200d\U0001f469\u200d\U0001f467"  # Persian and an emoji, both with joiners
+
+
+def playing(browser: Browser, studio: StartedStudio, root: Path) -> Page:
+    """The page of a setter that plays with a scripted solver."""
+    page = opened(browser, studio, invited(root, studio, 1)[0])
+    wait_until(page, "window.studio.drawn > 3")
+    page.get_by_test_id("view").focus()
+    return page
+
+
+def say(page: Page, text: str) -> None:
+    """Types an utterance."""
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_key_judges_once_however_long_it_is_held(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = playing(browser, studio, tmp_path)
+        card = page.locator("#card")
+        before = card.inner_text()
+        for _ in range(5):  # as a keyboard repeats it
+            page.keyboard.down("y")
+        page.keyboard.up("y")
+        expect(card).not_to_have_text(before, timeout=SECONDS)
+        page.keyboard.press("Control+y")
+        before = card.inner_text()
+        page.get_by_test_id("done").focus()  # as after a click on it
+        page.keyboard.press("Shift+N")
+        expect(card).not_to_have_text(before, timeout=SECONDS)
+        page.get_by_test_id("finish").click()
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts] == ["done", "failed", None]
+
+
+def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = playing(browser, studio, tmp_path)
+        say(page, JOINED)
+        expect(page.locator("#dialogue")).to_contain_text(JOINED, timeout=SECONDS)
+        say(page, "lift the ball")
+        expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
+        say(page, "and the duck")
+        expect(page.locator("#message")).to_contain_text("too fast", timeout=SECONDS)
+        expect(page.get_by_test_id("say")).to_have_value("and the duck")
+        page.get_by_test_id("finish").click()
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    assert JOINED in [said.text for said in only_episode(tmp_path).meta.utterances]
+
+
+def test_a_consent_without_statements_can_be_given(browser: Browser, tmp_path: Path) -> None:
+    consent = Consent(text="What you do is recorded.\nYou may stop.", may=("You may ask me again.",))
+    study = FIRST_PLAY.model_copy(update={"consent": consent})
+    folder = tmp_path / "studio" / "studies"
+    folder.mkdir(parents=True)
+    (folder / "live-v1.json").write_text(study.model_dump_json())
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press="practice", statements=0)
+        wait_until(page, "window.studio.drawn > 0")
+        page.context.close()
