@@ -320,9 +320,8 @@ def test_a_key_that_is_chosen_for_an_action_leaves_the_others(browser: Browser, 
         expect(page.get_by_test_id("key-minus")).to_have_text("no key")
         page.get_by_test_id("keep-keys").click()
         page.get_by_test_id("bar").focus()
-        page.keyboard.press("k")
-        expect(page.get_by_test_id("count")).to_contain_text("1 marks")
-        expect(page.get_by_test_id("saved")).to_have_text("all saved")
+        with page.expect_response("**/marks"):
+            page.keyboard.press("k")
     with EpisodeStore(tmp_path / "store") as store:
         assert [mark.sign for mark in store.marks([episode])] == [1]
 
@@ -338,3 +337,23 @@ def test_what_is_typed_about_an_unusable_recording_is_the_reason(browser: Browse
     database = StudioDatabase(tmp_path / "studio" / "studio.db")
     assert database.rows("SELECT reason FROM assignments")[0]["reason"] == "Something else: the sound is missing"
     database.close()
+
+
+def test_a_page_says_what_to_do_where_the_studio_does_not_answer(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    port = free_port()
+    with started(tmp_path, ENV, SMALL, port=port) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        with page.expect_response("**/marks"):
+            page.keyboard.press("j")
+        studio.process.kill()
+        studio.process.wait(30)
+        page.keyboard.press("Enter")
+        expect(page.locator("#message")).to_contain_text("does not answer. Try again")
+        page.evaluate("document.getElementById('message').textContent = ''")
+        page.get_by_test_id("leave").click()
+        expect(page.locator("#message")).to_contain_text("does not answer. Try again")
+        with started(tmp_path, ENV, SMALL, port=port):
+            page.keyboard.press("Enter")  # on the button that has the focus
+            page.wait_for_url(f"{studio.origin}/i")
+    assert states(tmp_path) == ["open"]

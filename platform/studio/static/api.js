@@ -1,7 +1,8 @@
 // Requests to the studio. An answer that is no success becomes an error with the server's own words.
+import { word } from './words.js';
 
 export class Refused extends Error {
-  /** @param {number} status @param {string} message @param {any} body */
+  /** Status 0: no answer came. @param {number} status @param {string} message @param {any} body */
   constructor(status, message, body) {
     super(message);
     this.status = status;
@@ -9,13 +10,18 @@ export class Refused extends Error {
   }
 }
 
-/** @param {string} path @param {RequestInit} [options] */
-async function ask(path, options) {
-  const answer = await fetch(path, { credentials: 'same-origin', ...options });
+/** A successful answer; every other one, and none, is a Refused. @param {string} path @param {RequestInit} [options] */
+async function answered(path, options) {
+  const answer = await fetch(path, { credentials: 'same-origin', ...options }).catch((error) => {
+    throw error.name === 'AbortError' ? error : new Refused(0, word('studio.silent'), {});
+  });
+  if (answer.ok) return answer;
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, body.error || `HTTP ${answer.status}`, body);
-  return body;
+  throw new Refused(answer.status, body.error || word('studio.failed', { status: answer.status }), body);
 }
+
+/** @param {string} path @param {RequestInit} [options] */
+const ask = async (path, options) => (await answered(path, options)).json();
 
 /** @param {string} path @returns {Promise<any>} */
 export const get = (path) => ask(path);
@@ -26,10 +32,5 @@ export const post = (path, body = {}) =>
 
 /** Bytes of a film. @param {string} path @param {AbortSignal} [signal] @returns {Promise<ArrayBuffer>} */
 export async function bytes(path, signal) {
-  const answer = await fetch(path, { credentials: 'same-origin', signal });
-  if (!answer.ok) {
-    const body = await answer.json().catch(() => ({}));
-    throw new Refused(answer.status, body.error || `HTTP ${answer.status}`, body);
-  }
-  return answer.arrayBuffer();
+  return (await answered(path, { signal })).arrayBuffer();
 }

@@ -18,6 +18,8 @@ const LINKS = [
  * @returns {Promise<any>} the person as /api/me gives it, or null
  */
 export async function begin({ login = true } = {}) {
+  addEventListener('error', (event) => unhandled(event.error));
+  addEventListener('unhandledrejection', (event) => unhandled(event.reason));
   await readWords();
   let person = null;
   try {
@@ -32,6 +34,14 @@ export async function begin({ login = true } = {}) {
   document.body.prepend(bar(person));
   document.querySelector('main').hidden = false;
   return person;
+}
+
+/** Shows a refusal that nothing else on the page shows; without a login it goes to the entrance. @param {unknown} error */
+function unhandled(error) {
+  if (!(error instanceof Refused)) return;
+  const place = document.getElementById('message');
+  if (error.status === 401) location.assign('/i');
+  else if (place) say(place, error.message, 'bad');
 }
 
 /** @param {any} person */
