@@ -60,6 +60,26 @@ def test_a_study_chooses_seats_prompts_and_limits(tmp_path: Path) -> None:
     assert only_episode(tmp_path).meta.frames == 24
 
 
+def test_a_person_that_finds_no_partner_gets_the_code_and_the_way_back(tmp_path: Path) -> None:
+    back = {"no_partner": "https://platform.example/none"}
+    written(
+        tmp_path,
+        name="pairs",
+        kind="play",
+        live=LivePlan(no_partner="end"),
+        codes={"no_partner": "N-1"},
+        addresses=back,
+    )
+    with house(tmp_path, replace(LIVE, wait_seconds=0.1)) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        about = visitor.get("/api/live?study=pairs")
+        visitor.post("/api/live/consent", {"version": about["version"], "study": "pairs"})
+        state: dict[str, object] = {"state": "waiting"}
+        while state["state"] in ("waiting", "preparing"):
+            state = visitor.post("/api/live/join", {"study": "pairs"})
+        assert state == {"state": "no_partner", "code": "N-1", "address": "https://platform.example/none"}
+
+
 def test_a_study_whose_seats_do_not_fit_is_refused(tmp_path: Path) -> None:
     written(tmp_path, name="odd", kind="copilot", live=LivePlan(solver="person"))
     with house(tmp_path) as studio:

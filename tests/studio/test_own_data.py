@@ -101,10 +101,12 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         played, other = studio.store.ids()
         client = logged_in(studio, "play")
         person = client.get("/api/me").json()["person"]
-        session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+        fields = "(id, study, version, started, ended, episode, seats)"
+        session = f"INSERT INTO sessions {fields} VALUES (?, 'live', 1, 0, 90, ?, ?)"
         studio.database.write(session, "s1", played, json.dumps({"setter": "p-1", "solver": person}))
         studio.database.write(session, "s2", other, json.dumps({"solver": "p-1"}))
-        assert client.get("/api/data").json()["played"] == 1
+        kept = client.get("/api/data").json()
+        assert (kept["played"], kept["minutes"]) == (1, 1.5)
         assert [each["id"] for each in client.get("/api/data/download").json()["sessions"]] == ["s1"]
         studio.store.snapshot("clone")
         gone = client.post("/api/data/delete", json={"person": person}).json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,13 +72,20 @@ def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser:
     assert JOINED in [said.text for said in only_episode(tmp_path).meta.utterances]
 
 
-def test_a_consent_without_statements_can_be_given(browser: Browser, tmp_path: Path) -> None:
+def test_a_study_without_statements_is_played_to_its_end(browser: Browser, tmp_path: Path) -> None:
     consent = Consent(text="What you do is recorded.\nYou may stop.", may=("You may ask me again.",))
-    study = FIRST_PLAY.model_copy(update={"consent": consent})
+    ends = {"codes": {"complete": "C-1"}, "addresses": {"complete": "https://platform.example/done"}}
+    study = FIRST_PLAY.model_copy(update={"consent": consent, "most_episodes": 1, **ends})
     folder = tmp_path / "studio" / "studies"
     folder.mkdir(parents=True)
     (folder / "live-v1.json").write_text(study.model_dump_json())
-    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
-        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press="practice", statements=0)
-        wait_until(page, "window.studio.drawn > 0")
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=replace(LIVE, seconds=2))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], statements=0)
+        page.get_by_test_id("saved").wait_for()
+        expect(page.get_by_test_id("back")).to_have_attribute("href", "https://platform.example/done")
+        expect(page.locator("#again")).to_be_hidden()
+        page.goto(studio.origin)
+        expect(page.locator("#studies")).to_contain_text("nothing more to play")
+        page.goto(f"{studio.origin}/data")
+        expect(page.locator("#summary")).to_contain_text("1 played episodes")
         page.context.close()

@@ -39,13 +39,15 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
     """How much is kept of the person."""
     given = studio.database.rows("SELECT state, created, ended FROM assignments WHERE person = ?", person.id)
     consents = studio.database.rows("SELECT study, version, at FROM consents WHERE person = ?", person.id)
+    sessions = played(studio, person.id)
+    spans = [(row["created"], row["ended"]) for row in given] + [(each["started"], each["ended"]) for each in sessions]
     return {
         "person": person.id,
         "consents": [dict(row) for row in consents],
         "marks": sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person.id)),
         "episodes": sum(row["state"] == "finished" for row in given),
-        "played": len(played(studio, person.id)),
-        "minutes": round(sum((row["ended"] or row["created"]) - row["created"] for row in given) / 60, 1),
+        "played": len(sessions),
+        "minutes": round(sum((ended or began) - began for began, ended in spans) / 60, 1),
     }
 
 

@@ -18,8 +18,9 @@ function card(study) {
   const { standing } = study;
   const query = `?study=${encodeURIComponent(study.name)}`;
   const over = standing.stage === 'over';
-  const state = over ? word(standing.outcome ? `done.${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused') : '';
   const page = study.kind === 'mark' ? '/mark' : '/play';
+  const ended = page === '/mark' ? `done.${standing.outcome}` : 'play.over_complete';
+  const state = over ? word(standing.outcome ? ended : standing.paused === 'closed' ? 'done.closed' : 'done.paused') : '';
   const where = standing.stage === 'consent' && page === '/mark' ? `/consent${query}` : `${page}${query}`;
   return make(
     'section', { class: 'card' },
@@ -28,7 +29,7 @@ function card(study) {
     study.finished > 0 && make('p', { class: 'soft', text: word('home.finished', { count: study.finished }) }),
     over && make('p', { text: state }),
     standing.code && make('p', {}, make('code', { text: standing.code })),
-    (!over || standing.outcome) && make('a', { class: 'button primary', href: where, data: `study-${study.name}`, text: word(study.finished ? 'home.go_on' : 'home.begin') }),
+    (!over || standing.outcome) && make('a', { class: 'button primary', href: where, data: `study-${study.name}`, text: word(over ? 'home.open' : study.finished ? 'home.go_on' : 'home.begin') }),
   );
 }
 

@@ -543,4 +543,5 @@ addEventListener('beforeunload', (event) => byId('saved').classList.contains('wa
 keyList();
 play(false);
 outbox.send();
-await guarded(next);
+if (study) await guarded(next);
+else location.replace('/');

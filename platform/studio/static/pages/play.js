@@ -28,6 +28,7 @@ function stage(name) {
 
 const study = new URLSearchParams(location.search).get('study') ?? 'live';
 const live = await get(`/api/live?study=${encodeURIComponent(study)}`).catch((error) => {
+  if (error.status === 404 && !location.search) location.replace('/'); // the run's studies have other names
   say(byId('message'), error.message, 'bad');
   return null;
 });
@@ -40,13 +41,16 @@ function finished(standing) {
   stage('over');
   byId('overText').textContent = word(standing.outcome ? 'play.over_complete' : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
   byId('again').hidden = true;
-  code(standing.code);
+  wayBack(standing);
 }
 
-/** @param {string} text of a crowd platform, or empty */
-function code(text) {
-  byId('code').hidden = !text;
-  byId('code').textContent = text;
+/** Shows the code of a crowd platform and the way back to it, as far as the study has them.
+ * @param {{code?: string, address?: string}} standing */
+function wayBack({ code, address }) {
+  byId('code').hidden = !code;
+  byId('code').textContent = code ?? '';
+  byId('back').hidden = !address;
+  if (address) byId('back').href = address;
 }
 
 async function lobby() {
@@ -87,7 +91,7 @@ async function lobby() {
       stage('over');
       byId('overText').textContent = text;
       byId('again').onclick = () => location.reload();
-      return code(state.code);
+      return wayBack(state);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -209,7 +213,10 @@ function play(session, seat, practicing = false) {
       if (practicing) return;
       say(byId('message'), '');
       stage('over');
-      get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => standing.outcome && code(standing.code));
+      get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => {
+        byId('again').hidden = Boolean(standing.outcome);
+        if (standing.outcome) wayBack(standing);
+      });
       byId('overText').textContent = [word(`play.ended_${message.why}`), message.text].filter(Boolean).join(' ');
       byId('again').onclick = () => location.reload();
     },

@@ -4,7 +4,7 @@ import { byId, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
-const ROLES = ['mark', 'play', 'adjudicate', 'research'];
+const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
 const ROOT = 'p-root'; // the researcher, who can't be deleted
 const DERIVED = ['have', 'want', 'version'];
 
@@ -15,6 +15,7 @@ fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'mark
 
 /** Runs what a button asks for; what goes wrong is shown. @param {() => Promise<any>} act @param {string} [place] */
 async function guarded(act, place = 'message') {
+  say(byId(place), '');
   try {
     await act();
   } catch (error) {
@@ -116,7 +117,7 @@ async function show() {
   fill(byId('leftOut'), ...Object.entries(flags).map(leftOut));
   fill(byId('audit'), ...audit.map((/** @type {any} */ each) => {
     const { time, event, person: by, ...more } = each;
-    return make('tr', {}, make('td', { class: 'mono', text: new Date(time * 1000).toLocaleString() }), make('td', {}, make('code', { text: by })), make('td', { text: event }), make('td', { class: 'soft breaks', text: Object.entries(more).map(([name, value]) => `${name}: ${value}`).join('; ') }));
+    return make('tr', {}, make('td', { class: 'mono', text: new Date(time * 1000).toLocaleString() }), make('td', {}, make('code', { text: by })), make('td', { text: event }), make('td', { class: 'soft breaks', text: Object.entries(more).filter(([, value]) => value !== '').map(([name, value]) => `${name}: ${value}`).join('; ') }));
   }));
   if (!byId('definition').value && studies.length) edit(studies[0]);
 }
@@ -129,13 +130,21 @@ byId('invite').addEventListener('submit', (/** @type {Event} */ event) => {
     byId('address').value = location.origin + answer.path;
     byId('address').select();
     await show();
-  });
+  }, 'inviteMessage');
 });
 byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('address').value));
+/** The study that is typed. */
+function definition() {
+  try {
+    return JSON.parse(byId('definition').value);
+  } catch (error) {
+    throw new Error(word('desk.no_json', { problem: /** @type {any} */ (error).message }));
+  }
+}
 byId('edit').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault();
   guarded(async () => {
-    const kept = await post('/api/desk/studies', JSON.parse(byId('definition').value));
+    const kept = await post('/api/desk/studies', definition());
     say(byId('editMessage'), word('desk.kept', kept), 'good');
     await show();
   }, 'editMessage');
