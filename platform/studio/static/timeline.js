@@ -78,6 +78,9 @@ export class Timeline {
     }
     const at = this.x(state.cursor);
     parts.push(svg('line', { x1: at, x2: at, y1: 4, y2: height - 6, class: 'cursor' }));
+    for (const [name, value] of [['min', 0], ['max', state.frames], ['now', state.cursor]]) {
+      this.element.setAttribute(`aria-value${name}`, String(value));
+    }
     this.element.replaceChildren(...parts);
   }
 

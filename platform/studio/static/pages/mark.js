@@ -235,11 +235,7 @@ function shown(frame) {
   studio.drawn = film.drawn;
   studio.shown = frame;
   studio.source = film.source;
-  const bar = byId('bar');
-  bar.setAttribute('aria-valuemin', '0');
-  bar.setAttribute('aria-valuemax', String(film.plan.frames));
-  bar.setAttribute('aria-valuenow', String(frame));
-  bar.setAttribute('aria-valuetext', clock(frame));
+  byId('bar').setAttribute('aria-valuetext', clock(frame));
   byId('watched').textContent = word('mark.watched', { share: watched() });
   let now = null;
   for (const row of byId('dialogue').children) {

@@ -15,6 +15,8 @@ const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loade
 /** @type {any} */ let work = null;
 /** @type {any} */ let film = null;
 /** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
+/** What was set and not kept yet, by episode. @type {Map<string, {id: string, frame: number, sign: number}[]>} */
+const drafts = new Map();
 const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** @param {() => any} act */
@@ -47,21 +49,33 @@ async function showDisputed() {
   fill(byId('disputed'), ...episodes.slice(0, 40).map((/** @type {any} */ each) => make('button', {
     class: 'small',
     data: `episode-${each.episode}`,
+    title: word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) }),
+    'aria-pressed': String(each.episode === work?.episode),
     onclick: () => guarded(() => open(each)),
-  }, make('code', { text: each.episode.slice(0, 10) }), make('span', { class: 'soft', text: each.f1.toFixed(2) }), each.agreed && make('span', { class: 'tag', text: word('quality.agreed') }))));
+  }, make('code', { text: each.episode.slice(-8) }), make('span', { class: 'soft', text: each.f1.toFixed(2) }), each.agreed && make('span', { class: 'tag', text: word('quality.agreed') }))));
 }
 
 /** @param {any} each */
 async function open(each) {
   film?.close();
+  byId('finish').disabled = true; // until there is something to judge by
+  byId('loading').hidden = false;
+  for (const button of byId('disputed').children) button.setAttribute('aria-pressed', String(button.dataset.testid === `episode-${each.episode}`));
   work = { ...(await get(`/api/quality/episodes/${each.episode}`)), ...each };
   const own = `agreed:${person.person}`;
-  mine = work.lanes.find((/** @type {any} */ lane) => lane.rater === own)?.marks ?? [];
+  mine = drafts.get(each.episode) ?? work.lanes.find((/** @type {any} */ lane) => lane.rater === own)?.marks ?? [];
   work.lanes = work.lanes.filter((/** @type {any} */ lane) => lane.rater !== own);
   byId('work').hidden = false;
   byId('episode').textContent = word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) });
-  film = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw);
-  await film.open();
+  const opened = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw);
+  film = opened;
+  try {
+    await opened.open();
+  } finally {
+    byId('loading').hidden = film === opened;
+  }
+  if (film !== opened) return; // another one has been chosen since
+  byId('finish').disabled = false;
   fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
     make('button', { class: 'go', text: `${(spoken.frame / film.plan.rate).toFixed(1)} s`, onclick: () => film.want(spoken.frame) }),
     make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
@@ -87,17 +101,22 @@ function draw() {
   });
 }
 
+/** Sets what is right instead. @param {typeof mine} marks */
+function set(marks) {
+  mine = marks;
+  drafts.set(work.episode, mine);
+  draw();
+}
+
 /** A mark at frame f is stored at the frame before it. @param {number} sign */
 function mark(sign) {
   if (!film || film.shown < 0) return;
-  mine.push({ id: newId(), frame: Math.min(Math.max(film.shown - 1, 0), work.frames - 1), sign });
-  draw();
+  set([...mine, { id: newId(), frame: Math.min(Math.max(film.shown - 1, 0), work.frames - 1), sign }]);
 }
 
 function remove() {
   const near = [...mine].sort((a, b) => Math.abs(a.frame - film.shown) - Math.abs(b.frame - film.shown))[0];
-  mine = mine.filter((each) => each !== near);
-  draw();
+  set(mine.filter((each) => each !== near));
 }
 
 /** Copies each moment that most raters marked alike: the median of the marks of a sign within a second. */
@@ -112,16 +131,18 @@ function copyClusters() {
       while (end < all.length && all[end].frame - all[start].frame <= within) end += 1;
       const cluster = all.slice(start, end);
       if (new Set(cluster.map((/** @type {any} */ each) => each.n)).size * 2 > lanes.length) {
-        mine.push({ id: newId(), frame: cluster[Math.floor(cluster.length / 2)].frame, sign });
+        const { frame } = cluster[Math.floor(cluster.length / 2)];
+        if (!mine.some((each) => each.frame === frame && each.sign === sign)) set([...mine, { id: newId(), frame, sign }]);
       }
       start = end;
     }
   }
-  draw();
 }
 
 async function finish() {
-  await post(`/api/quality/episodes/${work.episode}/agreed`, { marks: mine.map(({ id, frame, sign }) => ({ id, frame, sign })) });
+  const { episode } = work;
+  await post(`/api/quality/episodes/${episode}/agreed`, { marks: mine.map(({ id, frame, sign }) => ({ id, frame, sign })) });
+  drafts.delete(episode);
   say(byId('message'), word('quality.kept', { marks: mine.length }), 'good');
   await showDisputed();
 }
@@ -133,6 +154,7 @@ byId('remove').addEventListener('click', remove);
 byId('leaveOut').hidden = !person.roles.includes('research');
 byId('leaveOut').addEventListener('click', () => guarded(async () => {
   await post(`/api/desk/recordings/${work.episode}/void`, { reason: word('quality.void_reason', { person: person.person }) });
+  drafts.delete(work.episode);
   byId('work').hidden = true;
   say(byId('message'), word('quality.voided', work), 'good');
   await showDisputed();
@@ -140,6 +162,7 @@ byId('leaveOut').addEventListener('click', () => guarded(async () => {
 byId('copyAll').addEventListener('click', copyClusters);
 byId('finish').addEventListener('click', () => guarded(finish));
 addEventListener('resize', draw);
+addEventListener('beforeunload', (event) => drafts.size && event.preventDefault());
 addEventListener('keydown', (event) => {
   if (!work || /** @type {any} */ (event.target).matches('input, textarea, select, button, a') || event.ctrlKey || event.metaKey) return;
   const step = film?.plan?.strip_every ?? 1;
