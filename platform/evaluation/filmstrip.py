@@ -18,8 +18,10 @@ def make_filmstrip(film: Film, *, title: str, seconds_per_step: float, frames: i
     if film.result is None:
         raise ValueError(f"the film of probe {film.probe.kind} {film.probe.index} has not been played to its end")
     result = film.result
-    taken = f"{result.steps * seconds_per_step:.1f} s"
-    outcome = f"not solved in {taken}" if result.success_step is None else f"solved in {taken}"
+    if result.success_step is None:
+        outcome = f"not solved in {result.steps * seconds_per_step:.1f} s"
+    else:  # not the time at its end, which comes after success has been held
+        outcome = f"solved at {result.success_step * seconds_per_step:.1f} s"
     said = "".join(f", said “{words}”" for words in result.said)
     rows = evenly_spaced_rows(len(film.pictures), frames)
     return Filmstrip(

@@ -263,11 +263,10 @@ class KindTraining:
 
 @dataclass(frozen=True)
 class StageThroughput:
-    """Speed of one stage, and how its time was spent."""
+    """Speed of one stage."""
 
     stage: str
     steps_per_second: float
-    shares: Mapping[str, float] = field(default_factory=dict)  # activity -> share of the stage's time
 
 
 LEARNED = "the reward model"  # the usual `ReportData.reward_source`

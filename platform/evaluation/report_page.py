@@ -73,14 +73,7 @@ def render_page(data: ReportData) -> str:
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
             for stage, metrics in data.curves.items()
         },
-        throughput=[
-            (
-                item.stage,
-                f"{item.steps_per_second:,.0f}",
-                ", ".join(f"{activity} {percent(share)}" for activity, share in item.shares.items()),
-            )
-            for item in data.throughput
-        ],
+        throughput=[(item.stage, f"{item.steps_per_second:,.0f}") for item in data.throughput],
         stages=_stages(data),
     )  # fmt: skip
 
@@ -209,7 +202,8 @@ def _held(probes: ProbeResults) -> str:
 def _reward_curve(data: ReportData) -> SvgFigure | None:
     if not data.reward_points:
         return None
-    counts = [len(sample) for point in data.reward_points for sample in (point.training, point.heldout)]
+    samples = [sample for point in data.reward_points for sample in (point.training, point.heldout)]
+    counts = [len(sample) for sample in samples if len(sample)]  # no point is drawn without episodes
     return figures.reward_curve(
         data.reward_points,
         f"Return of an episode, given by {data.reward_source}",

@@ -84,6 +84,6 @@ def material() -> ReportData:
             seconds_per_step=0.5,
         ),
         reward_model=reward_model(),
-        throughput=[StageThroughput("reinforce", 812.0, {"acting": 0.25})],
+        throughput=[StageThroughput("reinforce", 812.0)],
         curves={"clone": {"loss/movement": MetricCurve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
     )

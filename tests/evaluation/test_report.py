@@ -104,7 +104,7 @@ def test_a_script_in_any_text_is_inert() -> None:
             stages=[StageRecord(attack, 1.0, {attack: attack})],
             machine={attack: attack},
             curves={attack: {attack: MetricCurve(np.arange(3.0), np.arange(3.0))}},
-            throughput=[StageThroughput(attack, 1.0, {attack: 0.5})],
+            throughput=[StageThroughput(attack, 1.0)],
         )
     )
     assert "<img src=x" not in shown
@@ -258,6 +258,7 @@ def test_a_report_without_a_reward_model_names_none() -> None:
 
 def test_the_summary_has_the_return_measured_before_the_first_update() -> None:
     points = [RewardPoint(0, np.zeros(0), np.array([1.0, 2.0])), RewardPoint(9, np.ones(4), np.ones(2))]
+    assert "n = 2 to 4 episodes a point" in render_page(ReportData(reward_points=points)), "no point has no episodes"
     found = results_of(ReportData(reward_points=points))["modeled_return"]
     assert found == [{"update": 0, "training": None, "heldout": 1.5}, {"update": 9, "training": 1.0, "heldout": 1.0}]
 
@@ -307,11 +308,11 @@ def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
     film = Film(probe, [picture(level) for level in range(11)])
     with pytest.raises(ValueError, match="color 3 has not been played"):
         make_filmstrip(film, title="A", seconds_per_step=0.5)
-    film.result = ProbeResult("color", 3, 11, "what color is the cup", 10, ("red",), 10)
+    film.result = ProbeResult("color", 3, 11, "what color is the cup", 6, ("red",), 10)  # held for 4 steps
     strip = make_filmstrip(film, title="A", seconds_per_step=0.5, frames=3)
     assert [int(shot[0, 0, 0]) for shot in strip.pictures] == [0, 5, 10]
     assert list(strip.captions) == ["0.0 s", "2.5 s", "5.0 s"]
-    assert strip.outcome == "solved in 5.0 s, said “red”"
+    assert strip.outcome == "solved at 3.0 s, said “red”"
     assert evenly_spaced_rows(2, 8) == [0, 1]
 
 
