@@ -28,6 +28,7 @@ from interplay.evaluation.report_data import MetricCurve, RewardPoint, UtilityTr
 
 # Okabe and Ito's color-blind safe palette, lightened for dark pages
 COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
+HIGHEST_SHARE = 1.05  # where an axis of shares ends
 MAX_UTTERANCE_CHARACTERS = 32  # shown on a utility trace
 LINE_STYLES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
 POSITIVE, NEGATIVE = COLORS[2], "#d1495b"
@@ -79,10 +80,12 @@ def grouped_bars(
     caption: str,
     lowest: float = 0.0,
     legend: bool = False,
+    axis: str = "success",
 ) -> SvgFigure:
     """Shares as bars: one group per task, one bar per agent, whiskers for intervals, a line for guessing.
 
-    The axis starts at `lowest`, below 0 for differences of shares. `legend` names the agents in the figure itself.
+    The axis starts at `lowest`, below 0 for differences of shares. `legend` names the agents in the figure itself. The
+    caption says so where an interval is longer than the axis.
     """
     agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
     width = 0.8 / max(len(agents), 1)
@@ -96,12 +99,15 @@ def grouped_bars(
             if task in chance:
                 axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         _name_places(axes, list(groups))
-        axes.set_ylim(lowest, 1.05)
-        _label(axes, None, "success", shares=True)
+        axes.set_ylim(lowest, HIGHEST_SHARE)
+        _label(axes, None, axis, shares=True)
         if legend:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(agents))
 
-    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
+    found = [estimate for bars in groups.values() for estimate in bars.values()]
+    cut = any(estimate.high > HIGHEST_SHARE or estimate.low < lowest for estimate in found)
+    longer = " Whiskers without an end go on outside the frame." if cut else ""
+    return SvgFigure(_svg(draw, title, wide=True), caption + longer, wide=True)
 
 
 def differences(values: Mapping[str, Estimate], title: str, axis: str, caption: str) -> SvgFigure:

@@ -15,6 +15,7 @@ BC_RL = "bc_rl"
 # Agents that are drawn as bars, in this order; the tables of the page have all of them.
 AGENTS = ("bc", "bc_long", "bc_marks", "cloning_only", BC_RL, "true_progress")
 Shares = Mapping[str, Mapping[str, float]]  # by agent and kind of probe
+Shown = Mapping[str, Mapping[str, Estimate]]  # by group of bars, and by name of a bar
 
 
 def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFigure]:
@@ -30,7 +31,7 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
         )
     rewards = _by_kind([seed.answers for seed in seeds])
     if rewards:
-        found["answers"] = figures.reward_bars(rewards, "Reward of an answer", _spread(seeds))
+        found["answers"] = figures.reward_bars(rewards, "Reward of an answer", _over(seeds, {"": rewards}))
     for name, title, shares, guessing in (
         ("success", "Success on probes", lambda seed: seed.success, chance),
         ("early", "Success within half of the time limit", lambda seed: seed.early, {}),
@@ -38,29 +39,41 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
         drawn = _bars(seeds, shares, wilson)
         if drawn:
             dashes = " Dashes: chance." if guessing else ""
-            found[name] = figures.grouped_bars(drawn, guessing, title, _spread(seeds) + dashes, legend=True)
+            found[name] = figures.grouped_bars(drawn, guessing, title, _spread(seeds, drawn) + dashes, legend=True)
     apart = _minus_bc_rl(seeds)
     if apart:
         found["differences"] = figures.differences(
             apart,
             "Each agent against BC+RL",
             "success minus that of BC+RL, mean over the kinds of probes",
-            f"{_spread(seeds)} Green and red: the interval excludes 0.",
+            f"{_spread(seeds, {'': apart})} Green and red: the interval excludes 0.",
         )
     heard = _bars(seeds, lambda seed: seed.listening, None)
     if heard:
         title = "Listening: success under own words minus under other words"
-        found["listening"] = figures.grouped_bars(heard, {}, title, _spread(seeds), lowest=-0.5, legend=True)
+        found["listening"] = figures.grouped_bars(
+            heard, {}, title, _spread(seeds, heard), lowest=-0.5, legend=True, axis="difference of success"
+        )
     return found
 
 
-def _spread(seeds: Sequence[SeedResults]) -> str:
+def _spread(seeds: Sequence[SeedResults], drawn: Shown) -> str:
+    """What bars of probes show, and over how much."""
     probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
     if len(seeds) == 1:
         return (
             f"Probes: {probes}. One seed: 95% intervals are over its probes (of shares: Wilson's; listening has none)."
         )
-    return f"Probes of a seed: {probes}. Mean of {len(seeds)} seeds, with Student's 95% interval over seeds."
+    return f"Probes of a seed: {probes}. {_over(seeds, drawn)}"
+
+
+def _over(seeds: Sequence[SeedResults], drawn: Shown) -> str:
+    """The number of seeds behind means, and the names that fewer seeds have."""
+    if len(seeds) == 1:
+        return "One seed, without intervals."
+    fewer = {name: found.n for bars in drawn.values() for name, found in bars.items() if found.n < len(seeds)}
+    names = "".join(f" {name}: {count} of them." for name, count in fewer.items())
+    return f"Mean of {len(seeds)} seeds, with Student's 95% interval over seeds.{names}"
 
 
 def _bars(

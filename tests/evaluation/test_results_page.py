@@ -176,3 +176,12 @@ def test_a_file_that_holds_no_seeds_is_refused(tmp_path: Path, content: str | No
         path.write_text(content)
     with pytest.raises(ValueError, match=r"is no results\.json of interplay orderings"):
         read_seeds(path)
+
+
+def test_captions_name_agents_of_fewer_seeds_and_whiskers_that_leave_the_frame() -> None:
+    other = replace(SEED, seed=2, success={"bc": {"go": 0.2, "position": 0.1}, "bc_rl": {"go": 0.7, "position": 0.3}})
+    found = results_figures([SEED, other])
+    assert "Mean of 2 seeds, with Student's 95% interval over seeds. bc_long: 1 of them." in found["success"].caption
+    assert found["success"].caption.endswith("go on outside the frame."), "0.80 (-0.47 to 2.07)"
+    assert "outside the frame" not in results_figures([SEED])["success"].caption
+    assert "difference of success" in found["listening"].svg and "Probes" not in found["answers"].caption
