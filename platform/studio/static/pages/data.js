@@ -15,10 +15,12 @@ byId('form').addEventListener('submit', async (/** @type {Event} */ event) => {
   event.preventDefault();
   try {
     const answer = await post('/api/data/delete', { person: byId('name').value.trim() });
-    byId('deletion').hidden = true;
+    byId('kept').hidden = byId('deletion').hidden = true;
+    for (const part of document.querySelectorAll('header nav, header .who, header button')) part.remove(); // logged out
     byId('gone').hidden = false;
     byId('goneText').textContent = word(answer.kept_in.length ? 'data.gone_but' : 'data.gone');
-    byId('goneCodes').textContent = Object.values(answer.codes).join(', ');
+    const codes = Object.values(answer.codes).join(', ');
+    byId('goneCodes').textContent = codes && word('data.codes', { codes });
   } catch (error) {
     say(byId('message'), /** @type {any} */ (error).message, 'bad');
   }

@@ -164,7 +164,7 @@ function play(session, seat, practicing = false) {
       message.dialogue.forEach(heard);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
-        make('dd', { text: `${control.label} (${control.name.replace('_', ' ')})` }),
+        make('dd', { text: control.label === control.name ? control.label : `${control.label} (${control.name.replace('_', ' ')})` }),
       ]));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
@@ -194,7 +194,7 @@ function play(session, seat, practicing = false) {
       if (playing && document.activeElement === document.body) canvas.focus();
     },
     /** @param {any} message */
-    rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.join('x') })); else say(byId('message'), ''); },
+    rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.toReversed().join('x') })); else say(byId('message'), ''); },
     judge() {
       playing = false;
       byId('overlay').textContent = word('play.judge_open');

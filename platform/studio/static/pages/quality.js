@@ -28,10 +28,10 @@ async function guarded(act) {
   }
 }
 
-/** [value, low, high] as text. @param {any} value */
-function number(value) {
+/** [value, low, high] as text; one episode has no interval. @param {any} value @param {number} episodes */
+function number(value, episodes) {
   if (value === null || value === undefined) return '–';
-  if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
+  if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : episodes < 2 ? value[0].toFixed(2) : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
   return Number.isInteger(value) ? String(value) : value.toFixed(2);
 }
 
@@ -40,7 +40,7 @@ async function showRaters() {
   byId('agreement').hidden = false;
   byId('noPairs').hidden = pairs.length > 0;
   fill(byId('pairsHead'), ...[pairs].filter((found) => found.length).map(() => make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) })))));
-  fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: number(pair[name]) })))));
+  fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: number(pair[name], pair.episodes) })))));
 }
 
 async function showDisputed() {

@@ -1,0 +1,31 @@
+"""The page of a person's own data, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from small_house import ENV
+from studio_process import started
+from test_live_protocol import invited
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+
+def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ENV) as studio:
+        (visitor,) = invited(tmp_path, studio, 1, roles=("mark",))
+        person = visitor.get("/api/me")["person"]
+        context = browser.new_context()
+        for cookie in visitor._jar:
+            context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
+        page = context.new_page()
+        page.goto(f"{studio.origin}/data")
+        expect(page.locator("#summary")).to_contain_text(person)
+        page.get_by_test_id("delete-name").fill(person)
+        page.get_by_test_id("delete").click()
+        expect(page.locator("#goneText")).to_contain_text("is deleted")
+        assert person not in page.locator("body").inner_text()
+        assert page.get_by_test_id("download").is_hidden() and not page.get_by_test_id("leave").count()
+        context.close()
