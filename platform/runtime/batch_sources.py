@@ -143,13 +143,17 @@ class BatchSource(Protocol):
 class RolloutSource(BatchSource, Protocol):
     """Delivers rollouts with their reward."""
 
-    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(
+        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+    ) -> RolloutBatch:
         """Returns the next batch.
 
         Args:
             snapshot: returns the learner's current weights, which are fetched when they are wanted, in any thread.
             version: of these weights: the number of batches they were trained on.
             ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
+            keep: without `ahead`, whether the state holds these weights for the next batch, which has the same lag then
+                as if work on it had begun. Only sources in the learner's process do.
         """
 
 

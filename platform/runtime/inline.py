@@ -17,7 +17,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
+from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes, to_tensors
 from interplay.runtime.prefetcher import Lookahead
 
 
@@ -35,15 +35,19 @@ class InlineRollouts:
         self._returns = EpisodeReturns(actor.lanes)
         self._overlap = overlap
         self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
+        self._kept: tuple[FetchWeights, int] | None = None  # weights and their version, for the next unroll
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
-    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(
+        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+    ) -> RolloutBatch:
         started = time.monotonic()
         # Without an unroll ahead, this one is made while the learner waits, so its weights are still the current ones.
-        unroll, reward_version = self._ahead.take(lambda: self._make(snapshot(), version))
+        unroll, reward_version = self._ahead.take(lambda: self._make(*(self._kept or (snapshot(), version))))
         self._wait_seconds += time.monotonic() - started
+        self._kept = (snapshot(), version) if keep and not ahead and self._overlap else None
         if ahead and self._overlap:
             self._ahead.begin(partial(self._make, snapshot(), version))
         taken = ConsumedUnroll(0, self._taken, unroll.version)
@@ -56,7 +60,8 @@ class InlineRollouts:
 
     def state(self) -> dict[str, Any]:
         record = LaneRecord(self._taken, to_bytes(self._actor.state()), self._lane_state, self._returns)
-        return save_records([record], self._reference)
+        kept = None if self._kept is None else {"weights": to_tensors(self._kept[0]()), "version": self._kept[1]}
+        return {**save_records([record], self._reference), "kept": kept}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if len(state["lanes"]) > 1:
@@ -65,6 +70,9 @@ class InlineRollouts:
         if record.actor is not None:
             self._actor.load_state(from_bytes(record.actor))
         self._taken, self._lane_state, self._returns = record.number, record.lane_state, record.returns
+        if self._overlap and (kept := state.get("kept")) is not None:  # checkpoints of earlier versions have none
+            weights = {name: tensor.numpy() for name, tensor in kept["weights"].items()}
+            self._kept = (lambda: weights), kept["version"]
 
     def close(self) -> None:
         self._ahead.close()

@@ -8,6 +8,7 @@ The part `rollout` of a checkpoint looks the same in every runtime::
         reference  [hidden, cell] of the reference policy; None without one
         returns    sums of the rewards of the unfinished episodes
     reference  the weights of the reference policy; None without one
+    kept       in process, after a stop: weights and their version, with which the next unroll is played; else None
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def save_records(records: Sequence[LaneRecord], reference: Weights | None) -> di
             }
             for record in records
         ],
-        "reference": None if reference is None else {name: _to_tensor(value) for name, value in reference.items()},
+        "reference": None if reference is None else to_tensors(reference),
     }
 
 
@@ -95,6 +96,11 @@ def load_records(state: Mapping[str, Any], actors: int, lanes: int) -> list[Lane
             record.lane_state = LaneState(_from_list(saved["reward"]), _from_list(saved["reference"]))
         records.append(record)
     return records
+
+
+def to_tensors(weights: Weights) -> dict[str, torch.Tensor]:
+    """A copy of weights as a checkpoint holds them."""
+    return {name: _to_tensor(value) for name, value in weights.items()}
 
 
 def _to_tensor(array: Any) -> torch.Tensor:

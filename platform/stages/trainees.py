@@ -60,12 +60,14 @@ class Trainee(ABC):
         self._measure, self._measure_every = measure, measure_every
 
     @abstractmethod
-    def step(self, ahead: bool) -> Mapping[str, float]:
+    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
         """Performs one update; returns metrics by name.
 
         Args:
             ahead: if True, the trainee may already start work on the next update. False for the update before a
                 checkpoint, which must hold the state between two updates.
+            keep: without `ahead`, whether the state holds the weights that this work would have begun with. True for a
+                checkpoint off the schedule, after which a resume is to continue as if it had not been made.
         """
 
     def identity(self) -> Mapping[str, Any]:
@@ -111,7 +113,7 @@ class ImitationTrainee(Trainee):
         self._flow = FlowMetrics(demonstrated=self.demonstrated.stats)
         self._measure_at = measure_at
 
-    def step(self, ahead: bool) -> Mapping[str, float]:
+    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
         unroll, taken = self.demonstrated.take(ahead=ahead)
         assert unroll is not None, "imitation learns from demonstrations alone"
         learned = self.learner.begin_update(demonstrated=unroll)
@@ -152,9 +154,9 @@ class ReinforcementTrainee(Trainee):
         self.unrolls = 0
         self._flow = FlowMetrics(played=rollouts.stats, demonstrated=self.demonstrated.stats)
 
-    def step(self, ahead: bool) -> Mapping[str, float]:
+    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
         """`updates_per_batch` updates from one batch of rollouts."""
-        batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead)
+        batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead, keep=keep)
         unroll, read = batch.unroll, list[ConsumedUnroll]()
         learned: Mapping[str, float] = {}
         reward_mean = float(unroll.arrays["reward"].mean())

@@ -143,8 +143,9 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
     for update in range(done + 1, config.updates + 1):
         stopping = stop.requested
         last = update == config.updates or stopping
-        saves = last or update % config.checkpoint_every == 0
-        averages.add(trainee.step(ahead=not saves))
+        scheduled = update % config.checkpoint_every == 0
+        saves = last or scheduled
+        averages.add(trainee.step(ahead=not saves, keep=not scheduled))
         if last or update % config.log_every == 0:
             metrics = averages.take()
             metrics["steps"] = trainee.steps

@@ -91,6 +91,19 @@ def test_a_killed_run_resumes_bit_for_bit(
     same_runs(unbroken(stage, overlap), killed, stage)
 
 
+def test_a_stop_between_two_checkpoints_changes_nothing(
+    rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path
+) -> None:
+    stopped = without("reinforce", rewarded, tmp_path)
+    settings = twelve(stopped, "reinforce", True)
+    for count in (2, 1, 4):  # the second stop follows at once on a resume
+        result = run_and_signal(["reinforce", *settings], signal.SIGINT, AfterCall(LOGGED, count), tmp_path / "log")
+        assert result.code == 130, result.output
+    assert "stopped and saved at update 10 of 12" in result.output
+    interplay("reinforce", settings)
+    same_runs(unbroken("reinforce", True), stopped, "reinforce")
+
+
 def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     # Nothing is measured: the snapshot of held-out episodes would be synced, too.

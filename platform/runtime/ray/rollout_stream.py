@@ -97,7 +97,9 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         self._published_bytes = 0
         scoring.connect(self._completions, self._set_scored)
 
-    def take(self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool) -> RolloutBatch:
+    def take(
+        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+    ) -> RolloutBatch:
         self._release_used()
         if self._weights is None:
             self._outstanding.batch = version  # batch j is trained on by weights of version j
