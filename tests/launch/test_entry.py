@@ -1,0 +1,46 @@
+"""The process of the command at its start and at its end: Ctrl-C leaves a line or nothing, and the end is quick."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from interplay.runtime.interruption import INTERRUPTED
+
+AT_THE_START = """
+import os, signal, sys
+from interplay.launch import entry
+
+class Interrupts:
+    def find_spec(self, name, *rest):
+        if name == "interplay.launch.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+entry.console()
+"""
+AT_THE_END = """
+import atexit, gc, os, signal
+from interplay.launch import cli
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+atexit.register(lambda: print(len(gc.get_objects()), "objects", flush=True))
+cli.main = lambda: 130
+cli.console()
+"""
+
+
+def ran(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+
+
+def test_an_interrupt_while_the_command_is_imported_is_a_line() -> None:
+    result = ran(AT_THE_START)
+    assert (result.returncode, result.stderr) == (INTERRUPTED, "interplay: stopped\n")
+
+
+def test_the_exit_searches_no_garbage_and_ends_at_once_on_another_interrupt() -> None:
+    result = ran(AT_THE_END)
+    assert (result.returncode, result.stderr) == (-signal.SIGINT, "")
+    objects, _ = result.stdout.split()
+    assert int(objects) < 1000
