@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import faulthandler
 import gc
 import logging
 import os
@@ -58,6 +59,7 @@ REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.E
 
 def console() -> NoReturn:
     """Entry point of the `interplay` command; exits the process."""
+    faulthandler.enable()  # a crash in a library prints where
     try:
         code = main()
     except Exception:

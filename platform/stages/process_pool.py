@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import threading
@@ -9,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -16,6 +18,8 @@ from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
 import torch
+
+from interplay.runtime.crashes import WorkerFailed
 
 _Unit = TypeVar("_Unit")
 _Result = TypeVar("_Result")
@@ -48,7 +52,8 @@ def map_in_processes(
         overdue: once it returns True, processes give up the units under way.
 
     Raises:
-        Exception: what `make` or a unit raised, or `BrokenProcessPool` if a process died.
+        Exception: what `make` or a unit raised.
+        WorkerFailed: a process died.
     """
     context = get_context("forkserver")  # a fork of this process would copy locks that its threads hold
     made: Any = make.func if isinstance(make, partial) else make
@@ -79,6 +84,15 @@ def map_in_processes(
                     continue
                 waiting.popleft()
                 yield result
+        except BrokenProcessPool as broken:
+            raise WorkerFailed(
+                f"one of {workers} processes died: killed, perhaps for lack of memory, or crashed in a library, whose "
+                "place is printed above then. What is finished is kept, and the same command continues; the setting "
+                "`workers`, 0 for none, says how many there are"
+            ) from broken
+        except BaseException:
+            held.close()  # ends the processes, so that units under way, which may hang, are not waited for
+            raise
         finally:
             give_up.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -94,6 +108,7 @@ def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, al
     # The pool ends its processes by SIGTERM, and a process in which it is blocked would pass the block on.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with, args=(alive,), name="watch-parent", daemon=True).start()
+    faulthandler.enable()
     torch.set_num_threads(1)
     _make_work = partial(make, give_up.is_set)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +15,8 @@ import pytest
 from processes import becomes_true, is_running
 
 from interplay.stages.process_pool import map_in_processes
+
+HANGS_SECONDS = 40.0
 
 
 def refuse(stopped: Callable[[], bool]) -> Callable[[int], int]:
@@ -20,6 +26,43 @@ def refuse(stopped: Callable[[], bool]) -> Callable[[int], int]:
 def test_what_a_process_cannot_prepare_is_raised_as_it_was() -> None:
     with pytest.raises(ValueError, match="no agent to load"):
         list(map_in_processes(refuse, [1, 2], workers=1))
+
+
+def hanging(stopped: Callable[[], bool]) -> Callable[[int], int]:
+    def work(unit: int) -> int:
+        if unit > 0:
+            threading.Event().wait(HANGS_SECONDS)
+        return os.getpid()
+
+    return work
+
+
+def crashing(stopped: Callable[[], bool]) -> Callable[[int], int]:
+    return lambda unit: ctypes.string_at(0)  # type: ignore[arg-type,return-value]
+
+
+def test_units_that_hang_are_not_waited_for_when_the_caller_stops() -> None:
+    results = map_in_processes(hanging, [0, 1, 1], workers=2)
+    worker, started = next(results), time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt)
+    assert time.monotonic() - started < HANGS_SECONDS / 2
+    assert not is_running(worker)
+
+
+def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:
+    # In a process of its own, whose pool writes to the pipe that is read here.
+    with_pool = "from test_process_pool import *; list(map_in_processes(crashing, [0], workers=1))"
+    here = Path(__file__).parent
+    result = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(here)!r}, {str(here.parent)!r}]; {with_pool}"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    place, _, said = result.stderr.partition("Traceback")
+    assert "Segmentation fault" in place and "in string_at" in place
+    assert "WorkerFailed: one of 1 processes died" in said
 
 
 def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_path: Path) -> None:
