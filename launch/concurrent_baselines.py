@@ -13,14 +13,11 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-import signal
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +29,7 @@ from interplay.launch.memory_need import fit_together
 from interplay.launch.train_baselines import begins_after, refuse_outdated, train_baselines, untrained
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.runtime.crashes import WorkerFailed, WorkerLog
-from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest, signals_blocked
 from interplay.stages.baselines import FOLDER
 from interplay.stages.run import Run
 
@@ -141,7 +138,7 @@ class ConcurrentBaselines:
             ", ".join(names),
             self._log.file,
         )
-        with _signals_blocked():
+        with signals_blocked():
             self._training = self._pool.submit(_train, replace(self._run, config=config), self._log)
 
     def _send(self, word: str) -> None:
@@ -209,18 +206,6 @@ def why_not_concurrent(run: Run, root: Path = Path("/")) -> str:
     if cores < needed:
         return f"two processes with {runtime.learner_threads} threads of torch each need {needed} cores, of {cores:g}"
     return "" if fit_together(run.config, root) else "both do not fit into the memory at once"
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Blocks the signals that ask for a stop, in this thread, and for good in processes that it starts inside."""
-    resource_tracker.ensure_running()  # starting it would unblock them
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # Of the process that trains the baselines.

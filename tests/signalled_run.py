@@ -53,6 +53,8 @@ def _run_command(arguments: list[str], number: signal.Signals, moment: AfterCall
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     torch.set_num_threads(1)
+    # Blocked if a pool of this process has started the server before.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     _signal_after(number, moment)
     sys.exit(main(arguments))
 

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -94,6 +95,18 @@ def signals_as_keyboard_interrupt() -> Iterator[None]:
         yield
     finally:
         _restore(previous)
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Blocks the signals that ask for a stop, in this thread, and for good in processes that it starts inside."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        resource_tracker.ensure_running()  # a process that survives a closed terminal; starting it unblocks the others
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _install(handler: Handler) -> dict[signal.Signals, Any]:

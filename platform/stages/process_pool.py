@@ -12,7 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import torch
 
 from interplay.runtime.crashes import WorkerFailed
+from interplay.runtime.interruption import signals_blocked
 
 _Unit = TypeVar("_Unit")
 _Result = TypeVar("_Result")
@@ -42,8 +43,8 @@ def map_in_processes(
 ) -> Iterator[_Result]:
     """Yields the result of each unit, in the order of the units, whichever process computed it.
 
-    Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes. They
-    end with this process, also if it is killed.
+    Processes ignore Ctrl-C and a closed terminal, which reach all of a terminal: the caller decides, by two functions
+    that it passes. They end with this process, also if it is killed.
 
     Args:
         make: called in each process before its first unit; returns the function of a unit. Its argument returns True
@@ -58,6 +59,8 @@ def map_in_processes(
     context = get_context("forkserver")  # a fork of this process would copy locks that its threads hold
     made: Any = make.func if isinstance(make, partial) else make
     context.set_forkserver_preload([made.__module__])  # imported once, and its memory shared by the processes
+    with signals_blocked():  # while the server imports, Ctrl-C would end it; its processes inherit this
+        forkserver.ensure_running()
     give_up = context.Event()
     waiting: deque[Future[_Result]] = deque()
     left = iter(units)

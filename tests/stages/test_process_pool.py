@@ -65,6 +65,12 @@ def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:
     assert "WorkerFailed: one of 1 processes died" in said
 
 
+def test_signals_of_the_terminal_reach_no_process_of_a_pool() -> None:
+    script = Path(__file__).with_name("interrupted_pool.py")
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert (result.stdout, result.stderr) == ("[0, 2, 4]\n", "")
+
+
 def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed_pool.py")
     quiet = subprocess.DEVNULL  # processes that outlive the test would keep its output open
