@@ -52,7 +52,7 @@ class Checkpoint:
             with (self.path / "agent.pt").open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()[:16]
         except FileNotFoundError as error:
-            raise CheckpointError(f"{self.path / 'agent.pt'} is missing: the checkpoint is not whole") from error
+            raise _unusable(self.path / "agent.pt", "missing") from error
 
     def weights(self) -> dict[str, Tensor]:
         """The agent's weights by name, on the CPU."""
@@ -126,16 +126,16 @@ def read(path: Path) -> Checkpoint:
     try:
         description = json.loads(file.read_text())
     except (ValueError, OSError, RecursionError) as error:
-        raise CheckpointError(f"{file} is damaged: {error}") from error
+        raise _unusable(file, f"damaged: {error}") from error
     if not isinstance(description, dict):
-        raise CheckpointError(f"{file} is damaged: it holds no description")
+        raise _unusable(file, "damaged: it holds no description")
     if description.get("format") not in READABLE_VERSIONS:
         raise CheckpointError(
             f"{path} has checkpoint format {description.get('format')!r}; this version of interplay reads "
             f"{' and '.join(map(str, READABLE_VERSIONS))}. Use the version that wrote it, or train again."
         )
     if not isinstance(description.get("step"), int):
-        raise CheckpointError(f"{file} is damaged: it does not say at which step it was saved")
+        raise _unusable(file, "damaged: it does not say at which step it was saved")
     return Checkpoint(path, description["step"], description)
 
 
@@ -153,11 +153,19 @@ def _load(file: Path) -> Any:
         # weights_only: a checkpoint is data; it must not run code.
         loaded = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise CheckpointError(f"{file} is missing: the checkpoint is not whole") from error
+        raise _unusable(file, "missing") from error
     except pickle.UnpicklingError as error:  # torch's own message advises to execute the file's code
-        raise CheckpointError(f"{file} is damaged: it holds other things than tensors and plain values") from error
+        raise _unusable(file, "damaged: it holds other things than tensors and plain values") from error
     except Exception as error:  # of damaged bytes torch and pickle raise nearly anything
-        raise CheckpointError(f"{file} is damaged: {error!r}") from error
+        raise _unusable(file, f"damaged: {error!r}") from error
     if not isinstance(loaded, dict):
-        raise CheckpointError(f"{file} is damaged: it holds a {type(loaded).__name__}")
+        raise _unusable(file, f"damaged: it holds a {type(loaded).__name__}")
     return loaded
+
+
+def _unusable(file: Path, problem: str) -> CheckpointError:
+    """The error for a file of a checkpoint."""
+    return CheckpointError(
+        f"{file} is {problem}. Restore it from a copy; or remove {file.parent}, and the stage that wrote it continues "
+        "from its checkpoint before, or trains again, when its command is typed again"
+    )

@@ -16,6 +16,7 @@ from typing import Any, TextIO, TypeVar
 from interplay.core.files import write_whole
 from interplay.core.renamed_settings import with_current_names
 from interplay.core.settings_validation import build_config
+from interplay.learner import checkpoint
 from interplay.runtime.batch_sources import Ledger
 
 T = TypeVar("T")
@@ -72,9 +73,16 @@ class StageFolder:
         return bool(self.record().get("finished"))
 
     def finished_at(self, updates: int) -> bool:
-        """Whether a training stage has finished, with at least this many updates."""
+        """Whether a training stage has finished, with at least this many updates, and its agent is still here.
+
+        Raises:
+            CheckpointError: the newest checkpoint is damaged.
+        """
         record = self.record()
-        return bool(record.get("finished")) and record.get("updates", 0) >= updates
+        if not record.get("finished") or record.get("updates", 0) < updates:
+            return False
+        newest = checkpoint.latest(self.checkpoints)
+        return newest is not None and newest.step >= updates
 
     @contextmanager
     def locked(self, file: str = TRAINING_LOCK) -> Iterator[None]:

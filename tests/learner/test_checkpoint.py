@@ -126,7 +126,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     (save(tmp_path, 5) / "agent.pt").unlink()
-    with pytest.raises(CheckpointError, match=r"agent\.pt is missing"):
+    with pytest.raises(CheckpointError, match=r"agent\.pt is missing\. Restore it from a copy; or remove"):
         checkpoint.read(tmp_path).weights()
 
 

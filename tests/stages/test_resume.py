@@ -210,6 +210,15 @@ def test_reinforcement_without_demonstrations_reads_none_and_resumes(rewarded: P
     assert all(row["played"] and not row["demonstrated"] for row in ledger)
 
 
+def test_a_finished_stage_whose_newest_checkpoint_is_gone_trains_it_again(
+    unbroken: Callable[[str, bool], Path], tmp_path: Path
+) -> None:
+    lost = copied(unbroken("clone", True), tmp_path)
+    shutil.rmtree(lost / "run/clone/checkpoints/000000012")
+    interplay("clone", twelve(lost, "clone", True))
+    same_runs(unbroken("clone", True), lost, "clone")
+
+
 def test_a_stage_without_a_checkpoint_starts_from_the_current_episodes(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     shutil.rmtree(root / "run" / "clone")
