@@ -44,16 +44,18 @@ class LaneInputs:
         """Write the lane's current view.
 
         Raises:
-            ValueError: the view lacks a part that the world's spec promises.
+            ValueError: the view lacks a part that the world's spec promises, or it has another shape or type.
         """
         world = self.layout.world
         if world.image is not None:
             if view.image is None:
                 raise ValueError(f"{world.name} promises pictures of {world.image}, but a view came without one")
+            world.check("image", view.image)
             self.arrays["image"][0, lane] = view.image
         if world.vector:
             if view.vector is None:
                 raise ValueError(f"{world.name} promises vectors of {world.vector}, but a view came without one")
+            world.check("vector", view.vector)
             self.arrays["vector"][0, lane] = view.vector
         if world.utterances:
             self.arrays["heard"][0, lane] = self._encode(view.heard)

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,20 @@ class WorldSpec:
     def rest(self) -> Movement:
         """The no-op movement, int8 [frames_per_step, components]."""
         return self._rest.copy()
+
+    def check(self, part: Literal["image", "vector"], array: NDArray[Any]) -> None:
+        """Checks a part of a view. Writing it into another shape or type would repeat or round it silently.
+
+        Raises:
+            ValueError: it has another shape or type than this spec says.
+        """
+        shape = tuple(self.image or ()) if part == "image" else (self.vector,)
+        dtype = "uint8" if part == "image" else "float32"
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(
+                f"{self.name} promises that the {part} has shape {shape} and type {dtype}, but in a view it has shape "
+                f"{array.shape} and type {array.dtype}; change the world's views, or its spec"
+            )
 
     @cached_property
     def _rest(self) -> Movement:

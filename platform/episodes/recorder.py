@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.world import Action, Outcome, View, World
+from interplay.env.world import Action, Outcome, View, World, WorldSpec
 from interplay.episodes import transcript
 from interplay.episodes.episode import Episode, EpisodeMeta, Prompt, Utterance, new_episode_id
 
@@ -236,9 +236,9 @@ class EpisodeRecorder:
             self._add_utterance(draft, frame, transcript.WORLD, solver.heard)
         for role in self._record:
             if spec.image is not None and not spec.poses:
-                draft.images.setdefault(role, []).append(_required(views, role, "image").copy())
+                draft.images.setdefault(role, []).append(_required(spec, views, role, "image").copy())
             if spec.vector:
-                draft.vectors.setdefault(role, []).append(_required(views, role, "vector").copy())
+                draft.vectors.setdefault(role, []).append(_required(spec, views, role, "vector").copy())
 
 
 def _change_control(runs: list[tuple[int, str]], frame: int, who: str) -> None:
@@ -251,11 +251,12 @@ def _change_control(runs: list[tuple[int, str]], frame: int, who: str) -> None:
         runs.append((frame, who))
 
 
-def _required(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:
+def _required(spec: WorldSpec, views: Mapping[str, View], role: str, part: Literal["image", "vector"]) -> NDArray[Any]:
     array: NDArray[Any] | None = getattr(views[role], part) if role in views else None
     if array is None:
         raise ValueError(
             f"the {role}'s {part} must be recorded, but the views hold {sorted(views)} without it; "
             f"put {role!r} into `observers`, or leave it out of `record`"
         )
+    spec.check(part, array)
     return array

@@ -64,3 +64,17 @@ def test_a_view_must_hold_what_the_world_promises() -> None:
         inputs.observe(0, View(vector=np.zeros(2, np.float32)))
     with pytest.raises(ValueError, match="fake promises vectors"):
         inputs.observe(0, View(image=np.zeros((2, 3, 3), np.uint8)))
+
+
+@pytest.mark.parametrize(
+    ("view", "seen"),
+    [
+        (View(image=np.full((2, 3, 3), 0.9), vector=np.zeros(2, np.float32)), r"\(2, 3, 3\) and type float64"),
+        (View(image=np.zeros((2, 3, 1), np.uint8), vector=np.zeros(2, np.float32)), r"\(2, 3, 1\) and type uint8"),
+        (View(image=np.zeros((2, 3, 3), np.uint8), vector=np.zeros(1, np.float32)), r"\(1,\) and type float32"),
+    ],
+)
+def test_a_part_of_another_shape_or_type_is_refused_and_not_fitted(view: View, seen: str) -> None:
+    inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
+    with pytest.raises(ValueError, match=f"fake promises that the .* in a view it has shape {seen}"):
+        inputs.observe(0, view)
