@@ -72,7 +72,6 @@ def console() -> NoReturn:
     if has_abandoned_thread():
         logging.shutdown()
         os._exit(code)
-    gc.freeze()  # the interpreter's last collections would take seconds, and the system takes all memory back anyway
     sys.exit(code)
 
 
