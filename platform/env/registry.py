@@ -90,7 +90,7 @@ def factory(name: str) -> Factory:
     """The callable that creates the world `name` from keyword settings: a `WorldEntry` or another package's function.
 
     Raises:
-        ValueError: an unknown name.
+        ValueError: an unknown name, or an entry point of another package that can't be loaded.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name].load()
@@ -100,7 +100,13 @@ def factory(name: str) -> Factory:
     if name not in offered:
         known = names()
         raise ValueError(f"no world is called {name!r}.{did_you_mean(name, known)} Worlds: {', '.join(known)}.")
-    loaded = offered[name].load()
+    try:
+        loaded = offered[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"the world {name!r}, entry point {offered[name].value!r} of group {ENTRY_POINT_GROUP}, can't be loaded: "
+            f"{type(error).__name__}: {error}. Correct the entry point or that module, and install its package again"
+        ) from error
     if not callable(loaded):
         raise ValueError(
             f"the entry point {name!r} of group {ENTRY_POINT_GROUP} is {offered[name].value!r}, which is a "

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import faulthandler
 import logging
-import sys
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -22,6 +20,8 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 import torch
+
+from interplay.core.stall_watch import stack_of
 
 logger = logging.getLogger(__name__)
 
@@ -154,9 +154,7 @@ class Prefetcher(Generic[Item]):
         )
 
     def _log_stack(self, message: str) -> None:
-        frame = sys._current_frames().get(self._thread.ident or 0)
-        stack = "".join(traceback.format_stack(frame)) if frame is not None else "  none: the thread has ended\n"
-        logger.warning("%s; the stack of its thread:\n%s", message, stack)
+        logger.warning("%s; the stack of its thread:\n%s", message, stack_of(self._thread))
 
 
 class Lookahead(Generic[Item]):

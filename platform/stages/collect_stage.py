@@ -58,22 +58,21 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
         waiting = _waiting(run, config, stage, recorded)
         total = config.episodes + config.heldout
-        progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
-        missing, steps, texts = len(waiting), 0, Counter[str]()
-        if waiting:
-            if config.solver == "agent":
-                check_start_coverage(run, config.checkpoint, store)
-                if config.setter_agent:
-                    check_setter_words(run, config.setter_agent, config.checkpoint)
-            record = _recorded_by_workers if config.workers else _recorded_here
-            for episode in record(run, config, stage, waiting, stop):
-                clock.claim()
-                store.append(episode)
-                missing -= 1
-                steps += episode.meta.steps
-                texts.update(said.text for said in episode.meta.utterances)
-                progress.log(total - missing, {"steps": steps})
-        progress.close()
+        with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
+            missing, steps, texts = len(waiting), 0, Counter[str]()
+            if waiting:
+                if config.solver == "agent":
+                    check_start_coverage(run, config.checkpoint, store)
+                    if config.setter_agent:
+                        check_setter_words(run, config.setter_agent, config.checkpoint)
+                record = _recorded_by_workers if config.workers else _recorded_here
+                for episode in record(run, config, stage, waiting, stop):
+                    clock.claim()
+                    store.append(episode)
+                    missing -= 1
+                    steps += episode.meta.steps
+                    texts.update(said.text for said in episode.meta.utterances)
+                    progress.log(total - missing, {"steps": steps})
         agent = run.config.agent
         warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
         facts = {"steps": clock.fact("steps", 0) + steps}

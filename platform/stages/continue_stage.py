@@ -168,15 +168,14 @@ def _play(
         player = _player(run, name, worlds, *([len(played)] if played else []))
         found = player.play([each for group in waiting for each in group], stopped=lambda: stop.requested)
     shown = {"success": "success"}
-    progress = Progress(len(requests), "continuations", shown, title=f"continue {name}", start=len(played))
-    for result, episode in found:
-        file = recording_of(folder, name, result)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file, durable=False) as temporary:
-            temporary.write_bytes(encode(episode))
-        kept.add(result)
-        progress.log(len(kept.results), {"success": success_rate(kept.results)})
-    progress.close()
+    with Progress(len(requests), "continuations", shown, title=f"continue {name}", start=len(played)) as progress:
+        for result, episode in found:
+            file = recording_of(folder, name, result)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file, durable=False) as temporary:
+                temporary.write_bytes(encode(episode))
+            kept.add(result)
+            progress.log(len(kept.results), {"success": success_rate(kept.results)})
 
 
 def _by_workers(

@@ -183,15 +183,14 @@ def _is_filmed(probe: Probe) -> bool:
 
 
 def _play(play: Play, probes: Sequence[Probe], name: str) -> tuple[list[ProbeResult], list[Film]]:
-    progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
-    results: list[ProbeResult] = []
-    films: list[Film] = []
-    for result, film in play(probes):
-        results.append(result)
-        if film is not None:
-            films.append(film)
-        progress.log(len(results), {"success": success_rate(results)})
-    progress.close()
+    with Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}") as progress:
+        results: list[ProbeResult] = []
+        films: list[Film] = []
+        for result, film in play(probes):
+            results.append(result)
+            if film is not None:
+                films.append(film)
+            progress.log(len(results), {"success": success_rate(results)})
     return results, films
 
 

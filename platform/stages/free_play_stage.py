@@ -71,12 +71,11 @@ def play_freely(
     requests = _recorded_requests(run)
     recorded = {text: kind for (text, kind), _ in reversed(requests.most_common())}  # of two kinds the more frequent
     player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules, recorded=recorded)
-    progress = Progress(config.setter_episodes, "episodes", {"requests": "requests"}, title=f"free play {agent}")
-    episodes: list[FreePlayEpisode] = []
-    for episode in player.play(described["seeds"], lambda: stop.requested):
-        episodes.append(episode)
-        progress.log(len(episodes), {"requests": sum(len(each.requests) for each in episodes)})
-    progress.close()
+    with Progress(config.setter_episodes, "episodes", {"requests": "requests"}, title=f"free play {agent}") as progress:
+        episodes: list[FreePlayEpisode] = []
+        for episode in player.play(described["seeds"], lambda: stop.requested):
+            episodes.append(episode)
+            progress.log(len(episodes), {"requests": sum(len(each.requests) for each in episodes)})
     if stop.requested:
         raise Interrupted(f"stopped while {agent} played with a learned setter; the same command plays again")
     refuse_trained_on(run, "evaluate", checkpoint, agent)

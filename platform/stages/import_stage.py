@@ -69,8 +69,7 @@ def _write_tasks(run: Run, corpus: ReadCorpus) -> tuple[int, int]:
 
 def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSession], left_out: Counter[str]) -> int:
     written = 0
-    progress = Progress(len(sessions), "sessions", {}, title="import")
-    with run.store() as store:
+    with Progress(len(sessions), "sessions", {}, title="import") as progress, run.store() as store:
         store.reindex()
         done = {each.meta.players["solver"].get("source") for each in iter_readable(store, store.ids())}
         for number, session in enumerate(sessions, 1):
@@ -82,5 +81,4 @@ def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSess
                     logger.info("left out: %s", failed)
                     left_out["sessions that could not be re-enacted"] += 1
             progress.log(number, {})
-    progress.close()
     return written

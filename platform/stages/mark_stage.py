@@ -65,19 +65,18 @@ def _mark(run: Run) -> None:
         store.add_ratings(lost)
         waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
         done = len(everything) - len(waiting)
-        progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
-        marked = _marked(run, store, waiting, stop)
-        while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
-            added = [mark for _, marks in batch for mark in marks or ()]
-            clock.claim()
-            store.add_marks(added)
-            seen = [each for each, marks in batch if marks is not None]
-            store.add_ratings([(episode, rater) for rater, episode in seen])
-            written.writelines(f"{rater}/{episode}\n" for rater, episode in seen)
-            written.flush()
-            done += len(batch)
-            progress.log(done, {"marks": len(added) / len(batch)})
-        progress.close()
+        with Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done) as progress:
+            marked = _marked(run, store, waiting, stop)
+            while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
+                added = [mark for _, marks in batch for mark in marks or ()]
+                clock.claim()
+                store.add_marks(added)
+                seen = [each for each, marks in batch if marks is not None]
+                store.add_ratings([(episode, rater) for rater, episode in seen])
+                written.writelines(f"{rater}/{episode}\n" for rater, episode in seen)
+                written.flush()
+                done += len(batch)
+                progress.log(done, {"marks": len(added) / len(batch)})
         if done < len(everything):
             raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command continues")
         marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants

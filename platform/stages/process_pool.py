@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from interplay.core.stall_watch import StallWatch
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import signals_blocked
 
@@ -127,4 +128,5 @@ def _run(unit: Any) -> Any:
     assert _make_work is not None, "only processes of a pool run units"
     if _work is None:
         _work = _make_work()
-    return _work(unit)
+    with StallWatch(f"process {os.getpid()} of `workers`: nothing has been finished"):
+        return _work(unit)

@@ -69,9 +69,8 @@ def _write(run: Run, world: World, episode: Episode, timeline: EpisodeTimeline, 
     height, width = screen.shape
     frames = timeline.steps + 1 + timeline.end_rows
     job = EncoderJob(height, width, rate(1 / timeline.seconds_per_row), frames)
-    progress = Progress(frames, "pictures", {}, title="replay")
-    write_video(path, _shown(screen, timeline, chain([first], drawn), progress), job)
-    progress.close()
+    with Progress(frames, "pictures", {}, title="replay") as progress:
+        write_video(path, _shown(screen, timeline, chain([first], drawn), progress), job)
 
 
 def _shown(

@@ -46,19 +46,18 @@ def score(run: Run) -> Path:
     memories: dict[str, Float32Array] = {}
     with run.store() as store:
         ids = store.ids()
-        progress = Progress(len(ids), "recordings", {}, title="score")
-        for number, recorded in enumerate(iter_readable(store, ids), 1):
-            episode, decoded = recorded.meta.id, decode_for_role(recorded, world.spec.solver, world=world)
-            traces = [
-                utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)], on=on)[0]
-                for model, words in models
-            ]
-            scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
-            scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
-            newest, words = models[-1]
-            memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded), on=on)
-            progress.log(number, {})
-        progress.close()
+        with Progress(len(ids), "recordings", {}, title="score") as progress:
+            for number, recorded in enumerate(iter_readable(store, ids), 1):
+                episode, decoded = recorded.meta.id, decode_for_role(recorded, world.spec.solver, world=world)
+                traces = [
+                    utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)], on=on)[0]
+                    for model, words in models
+                ]
+                scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
+                scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
+                newest, words = models[-1]
+                memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded), on=on)
+                progress.log(number, {})
         world.close()
         return write_scores(run.root / "studio", store, paths[-1].name, scores, memories)
 

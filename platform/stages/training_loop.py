@@ -15,6 +15,7 @@ from typing import Any
 
 from interplay.core import files
 from interplay.core.settings_group import settings_group
+from interplay.core.stall_watch import StallWatch
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent, fitting_training, fitting_weights
@@ -129,15 +130,15 @@ def train(trainee: Trainee, loop: Loop) -> None:
         resume_step=done or None,
     )
     try:
-        with StopRequest() as stop:
-            _updates(trainee, loop, done, tracker, stop)
+        with StopRequest() as stop, StallWatch(f"{title}: no update has ended") as watch:
+            _updates(trainee, loop, done, tracker, stop, watch)
     except FloatingPointError as error:
         raise Diverged(f"{error}. {_way_out(loop.folder)}") from error
     finally:
         tracker.close()
 
 
-def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest) -> None:
+def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest, watch: StallWatch) -> None:
     config, averages = loop.config, _Averages()
     started, from_steps = time.monotonic(), trainee.steps
     for update in range(done + 1, config.updates + 1):
@@ -146,6 +147,7 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
         scheduled = update % config.checkpoint_every == 0
         saves = last or scheduled
         averages.add(trainee.step(ahead=not saves, keep=not scheduled))
+        watch.beat()
         if last or update % config.log_every == 0:
             metrics = averages.take()
             metrics["steps"] = trainee.steps

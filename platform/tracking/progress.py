@@ -6,8 +6,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from types import TracebackType
 from typing import TextIO
 
+from interplay.core.stall_watch import StallWatch
 from interplay.tracking.metrics import Tracker
 
 
@@ -36,6 +38,7 @@ class Progress(Tracker):
 
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
     and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
+    In a `with` block, long times without a row are logged with the stack of the thread.
     """
 
     def __init__(
@@ -59,8 +62,20 @@ class Progress(Tracker):
         self._latest: dict[str, float] = {}
         self._shown_at: float | None = None
         self._shown_step: int | None = None
+        self._watch = StallWatch(f"{title}: nothing has been finished".removeprefix(": "))
+
+    def __enter__(self) -> Progress:
+        self._watch.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self._watch.__exit__(kind, error, stack)
+        self.close()
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        self._watch.beat()
         self._step = step
         self._latest.update({label: metrics[name] for label, name in self._show.items() if name in metrics})
         wait = REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS

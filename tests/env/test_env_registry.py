@@ -67,13 +67,20 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
     offer = tmp_path / "tiny_world-1.0.dist-info"
     offer.mkdir()
     (offer / "METADATA").write_text(METADATA)
-    (offer / "entry_points.txt").write_text("[interplay.worlds]\ntiny = tiny_world:Tiny\nbroken = tiny_world:__doc__\n")
+    (offer / "entry_points.txt").write_text(
+        "[interplay.worlds]\ntiny = tiny_world:Tiny\nbroken = tiny_world:__doc__\n"
+        "mistyped = tiny_world:Tinny\nabsent = tinny_world:Tiny\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "tiny" in registry.names()
     assert registry.make("tiny", size=4).size == 4  # type: ignore[attr-defined]
     assert registry.config_type("tiny") is None
     with pytest.raises(ValueError, match=r"'broken' .* offer a WorldEntry or a callable"):
         registry.make("broken")
+    with pytest.raises(ValueError, match=r"'mistyped', entry point 'tiny_world:Tinny' .* has no attribute 'Tinny'"):
+        registry.make("mistyped")
+    with pytest.raises(ValueError, match=r"'absent', entry point .* No module named 'tinny_world'"):
+        registry.make("absent")
 
 
 def test_a_missing_extra_is_named() -> None:

@@ -1,0 +1,71 @@
+"""A warning, with the stack of the thread, where work does not go on."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import traceback
+import weakref
+from types import TracebackType
+
+logger = logging.getLogger(__name__)
+
+STALL_SECONDS = 120.0  # until the first warning; the next come at twice the time, four times, ...
+
+
+def stack_of(thread: threading.Thread) -> str:
+    """What a thread executes now, as lines of text."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return "".join(traceback.format_stack(frame)) if frame is not None else "  none: the thread has ended\n"
+
+
+class StallWatch:
+    """Watches the thread that enters it, and logs its stack where it does not call `beat` for long."""
+
+    def __init__(self, stalled: str) -> None:
+        """
+        Args:
+            stalled: what does not go on, for the warning: "clone: no update has ended".
+        """
+        self._pulse = _Pulse(stalled)
+
+    def __enter__(self) -> StallWatch:
+        self._pulse.watched = threading.current_thread()
+        threading.Thread(target=self._pulse.watch, name="stall-watch", daemon=True).start()
+        weakref.finalize(self, self._pulse.end)  # also of a watch that is never left
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self._pulse.end()
+
+    def beat(self) -> None:
+        """Puts the warning off: something has been finished."""
+        self._pulse.beats += 1
+
+
+class _Pulse:
+    """What a watch shares with its thread, which must not keep the watch itself alive."""
+
+    def __init__(self, stalled: str) -> None:
+        self._stalled = stalled
+        self._ended = threading.Event()
+        self.watched = threading.current_thread()
+        self.beats = 0
+
+    def watch(self) -> None:
+        """Warns until `end` is called."""
+        seen, quiet, wait = self.beats, 0.0, STALL_SECONDS
+        while not self._ended.wait(wait):
+            if self.beats != seen:
+                seen, quiet, wait = self.beats, 0.0, STALL_SECONDS
+                continue
+            quiet += wait
+            wait = quiet
+            logger.warning("%s for %.0f s; the stack of its thread:\n%s", self._stalled, quiet, stack_of(self.watched))
+
+    def end(self) -> None:
+        """Ends the thread."""
+        self._ended.set()
