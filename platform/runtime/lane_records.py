@@ -72,6 +72,7 @@ def save_records(records: Sequence[LaneRecord], reference: Weights | None) -> di
             for record in records
         ],
         "reference": None if reference is None else to_tensors(reference),
+        "kept": None,
     }
 
 

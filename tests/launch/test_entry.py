@@ -10,6 +10,7 @@ from interplay.runtime.interruption import INTERRUPTED
 
 AT_THE_START = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a script
 from interplay.launch import entry
 
 class Interrupts:
@@ -22,6 +23,7 @@ entry.console()
 """
 AT_THE_END = """
 import atexit, gc, os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from interplay.launch import cli
 atexit.register(os.kill, os.getpid(), signal.SIGINT)
 atexit.register(lambda: print(len(gc.get_objects()), "objects", flush=True))
