@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
@@ -57,11 +58,7 @@ def map_in_processes(
         Exception: what `make` or a unit raised.
         WorkerFailed: a process died.
     """
-    context = get_context("forkserver")  # a fork of this process would copy locks that its threads hold
-    made: Any = make.func if isinstance(make, partial) else make
-    context.set_forkserver_preload([made.__module__])  # imported once, and its memory shared by the processes
-    with signals_blocked():  # while the server imports, Ctrl-C would end it; its processes inherit this
-        forkserver.ensure_running()
+    context = _start_server(make)
     give_up = context.Event()
     waiting: deque[Future[_Result]] = deque()
     left = iter(units)
@@ -102,6 +99,16 @@ def map_in_processes(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _start_server(make: Any) -> ForkServerContext:
+    """Starts the process that forks those of a pool; a fork of this one would copy locks that its threads hold."""
+    context = get_context("forkserver")
+    made = make.func if isinstance(make, partial) else make
+    context.set_forkserver_preload([made.__module__])  # imported once, and its memory shared by the processes
+    with signals_blocked():  # while the server imports, Ctrl-C would end it; its processes inherit this
+        forkserver.ensure_running()
+    return context
+
+
 def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, alive: Connection) -> None:
     """Prepares a process of the pool, where an error would only be logged; `make` is left to the first unit.
 
@@ -128,5 +135,5 @@ def _run(unit: Any) -> Any:
     assert _make_work is not None, "only processes of a pool run units"
     if _work is None:
         _work = _make_work()
-    with StallWatch(f"process {os.getpid()} of `workers`: nothing has been finished"):
+    with StallWatch(f"process {os.getpid()} of `workers` has finished nothing"):
         return _work(unit)

@@ -62,7 +62,7 @@ class Progress(Tracker):
         self._latest: dict[str, float] = {}
         self._shown_at: float | None = None
         self._shown_step: int | None = None
-        self._watch = StallWatch(f"{title}: nothing has been finished".removeprefix(": "))
+        self._watch = StallWatch(f"{title} has finished no {unit}".strip())
 
     def __enter__(self) -> Progress:
         self._watch.__enter__()

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from interplay.core import stall_watch
-from interplay.core.stall_watch import StallWatch
+from interplay.core.stall_watch import StallWatch, _Pulse
 
 SOON = 0.05
 
@@ -36,24 +36,33 @@ def test_the_stack_of_a_call_that_hangs_is_logged_again_and_again_and_no_more_af
     assert len(caplog.records) == 2
 
 
-def test_nothing_is_logged_while_there_are_beats(
+class Waits:
+    """Stands in for the event of a watch: each wait ends at once, after a beat where `beats` says so."""
+
+    def __init__(self, pulse: _Pulse, beats: list[bool]) -> None:
+        self._pulse, self._beats = pulse, beats
+        self.seconds: list[float] = []
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the watch has ended."""
+        self.seconds.append(seconds)
+        if not self._beats:
+            return True
+        self._pulse.beats += self._beats.pop(0)
+        return False
+
+
+def test_each_wait_without_a_beat_is_a_warning_and_a_beat_begins_anew(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(stall_watch, "STALL_SECONDS", 5.0)
-    with StallWatch("clone: no update has ended") as watch:
-        for _ in range(10):
-            watch.beat()
-            time.sleep(0.01)
-    assert not caplog.records
-
-
-def test_a_beat_puts_the_warning_off(caplog: pytest.LogCaptureFixture) -> None:
-    with StallWatch("clone: no update has ended") as watch:
-        a_call_that_hangs(caplog, warnings=2)
-        watch.beat()
-        caplog.clear()
-        a_call_that_hangs(caplog, warnings=1)
-    assert "for 0 s" in caplog.records[0].getMessage()  # counted from the beat
+    monkeypatch.setattr(stall_watch, "STALL_SECONDS", 120.0)
+    pulse = _Pulse("clone: no update has ended")
+    waits = Waits(pulse, [True, True, False, False, False, True, False])
+    monkeypatch.setattr(pulse, "_ended", waits)
+    pulse.watch()
+    assert waits.seconds == [120, 120, 120, 120, 240, 480, 120, 120]
+    logged = [record.getMessage().partition(";")[0] for record in caplog.records]
+    assert logged == [f"clone: no update has ended for {quiet} s" for quiet in (120, 240, 480, 120)]
 
 
 def test_a_watch_that_is_never_left_ends_with_its_owner() -> None:
