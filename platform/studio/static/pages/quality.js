@@ -153,10 +153,11 @@ byId('minus').addEventListener('click', () => mark(-1));
 byId('remove').addEventListener('click', remove);
 byId('leaveOut').hidden = !person.roles.includes('research');
 byId('leaveOut').addEventListener('click', () => guarded(async () => {
-  await post(`/api/desk/recordings/${work.episode}/void`, { reason: word('quality.void_reason', { person: person.person }) });
-  drafts.delete(work.episode);
+  const { episode } = work;
+  await post(`/api/desk/recordings/${episode}/void`, { reason: word('quality.void_reason', { person: person.person }) });
+  drafts.delete(episode);
   byId('work').hidden = true;
-  say(byId('message'), word('quality.voided', work), 'good');
+  say(byId('message'), word('quality.voided', { episode }), 'good');
   await showDisputed();
 }));
 byId('copyAll').addEventListener('click', copyClusters);
