@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from interplay.env.task import Task
+from interplay.env.task import Task, progress_of
 from interplay.episodes.transcript import DialogueTask
 
 
@@ -105,7 +105,7 @@ class TaskTracker:
             state.done.append(self._succeeds(truth))
             state.ended_with = self._level(truth, final=True) if self._progresses else 0.0
         if state.number + 1 < len(self._tasks) and row == self._dialogue[state.number + 1].step:
-            begun = self._tasks[state.number + 1].progress(facts()) if self._progresses else 0.0
+            begun = progress_of(self._tasks[state.number + 1], facts()) if self._progresses else 0.0
             assert state.ended_with is not None, "a task ends before the next one is asked"
             self._state = _TrackerState(
                 state.number + 1,
@@ -190,4 +190,4 @@ class TaskTracker:
     def _level(self, facts: Any, final: bool) -> float:
         state, task = self._state, self._tasks[self._state.number]
         silent = final and self._silence_costs and state.heard and task.answer is not None and not state.said
-        return task.progress(facts) + (-1.0 if silent else state.answered)
+        return progress_of(task, facts) + (-1.0 if silent else state.answered)

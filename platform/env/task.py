@@ -7,6 +7,7 @@ own tasks, so no consumer depends on a particular world.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -99,6 +100,21 @@ class Expert(ABC):
     @abstractmethod
     def act(self, world: World) -> Action:
         """The next action, computed from ground truth (`world.facts()`)."""
+
+
+def progress_of(task: Task, facts: Any) -> float:
+    """`Task.progress`, checked: no mark would follow from NaN.
+
+    Raises:
+        ValueError: it is no finite number.
+    """
+    progress = task.progress(facts)
+    if not isinstance(progress, int | float | np.number) or not math.isfinite(progress):
+        raise ValueError(
+            f"the progress of the task {task.instruction!r} ({task.kind}) is {progress!r}; `progress` returns a number "
+            "from 0 to 1"
+        )
+    return progress
 
 
 class TaskSource(ABC):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.task import Task, same_words
+from interplay.env.task import Task, progress_of, same_words
 
 MAX_OMITTED_SHARE = 0.9  # of the marks of a rater
 
@@ -115,7 +115,7 @@ class ScriptedRater:
         """Starts rating this task."""
         self._task = task
         self._utterances = []
-        self._marked_progress = task.progress(facts)
+        self._marked_progress = progress_of(task, facts)
         self._succeeded = task.success(facts, ())
         self._idle_steps = 0
         self._clarified = False
@@ -148,7 +148,7 @@ class ScriptedRater:
         """+1 or -1 if progress has changed by the threshold since the last mark, or success began or ended; else 0."""
         if task.answer is not None:
             return 0
-        progress, succeeded = task.progress(facts), task.success(facts, self._utterances)
+        progress, succeeded = progress_of(task, facts), task.success(facts, self._utterances)
         done = succeeded and not self._succeeded
         undone = self._config.marks_undoing and self._succeeded and not succeeded
         self._succeeded = succeeded

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from interplay.env.task import Expert, InfeasibleTask, Task
+from interplay.env.task import Expert, InfeasibleTask, Task, progress_of
 from interplay.env.world import Action, View, World
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 
@@ -249,7 +249,7 @@ class ScriptedSetter(Player):
         self._partner = task.partner(world)
         if not self.finished:
             self._patience_steps = sample_steps(self._config.patience, self._rng)
-            self._best_progress, self._progress_step = task.progress(world.facts()), self._step
+            self._best_progress, self._progress_step = progress_of(task, world.facts()), self._step
         self.last_utterance = task.instruction
         return task.instruction
 
@@ -269,7 +269,7 @@ class ScriptedSetter(Player):
         facts = world.facts()
         done = self.task.success(facts, self.solver_utterances)
         self._done_steps = self._done_steps + 1 if done else 0
-        if (progress := self.task.progress(facts)) > self._best_progress + MIN_PROGRESS_RISE:
+        if (progress := progress_of(self.task, facts)) > self._best_progress + MIN_PROGRESS_RISE:
             self._best_progress, self._progress_step = progress, self._step
         if self.task.answer is not None and self.solver_utterances:
             self.ending = DONE if done else WRONG_ANSWER

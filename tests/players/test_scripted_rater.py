@@ -33,6 +33,15 @@ def test_a_fall_is_a_negative_mark_and_counts_from_the_last_mark() -> None:
     assert rate(EXACT, [1, 2, 3, 2, 1, 0, -1, -2]) == [(1, 1), (5, -1), (7, -1)]
 
 
+@pytest.mark.parametrize("progress", [float("nan"), None])
+def test_progress_that_is_no_number_is_refused_and_not_left_unmarked(
+    progress: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WalkTask, "progress", lambda task, facts: progress if facts == 2 else 0.0)
+    with pytest.raises(ValueError, match=r"the progress of the task 'walk 8' \(walk\) is (nan|None)"):
+        rate(EXACT, [1, 2, 3])
+
+
 def test_success_is_marked_however_small_the_last_rise() -> None:
     assert rate(EXACT, [2, 4, 6, 7, 8]) == [(0, 1), (1, 1), (2, 1), (4, 1)]
     assert rate(RaterConfig(1.0, (0, 0), 0.0, 0.0), [7, 8, 7, 8]) == [(1, 1), (3, 1)]
