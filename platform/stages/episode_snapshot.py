@@ -38,7 +38,7 @@ def freeze_once(
     run's seed, are in it; a smaller share is a part of a larger one.
 
     Raises:
-        ValueError: no episode satisfies `where`, or none of these raters marked one.
+        ValueError: no episode satisfies `where`, none of these raters marked one, or the share leaves none to train on.
     """
     keep = None if share == 1 else lambda entry: entry.split != "train" or _is_drawn(run.seed, name, entry.id, share)
     snapshot = _freeze(run, name, name, where, mix, raters, keep)
@@ -49,6 +49,10 @@ def freeze_once(
         raise ValueError(
             f"{run.root} has no marks{whose}, from which the stage {name!r} is to learn: "
             f"name other raters with {name}.raters=..., or raise {name}.marked_share={share:g}"
+        )
+    if share < 1 and not snapshot.select(EpisodeFilter(split="train")):
+        raise ValueError(
+            f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more episodes"
         )
     return snapshot
 

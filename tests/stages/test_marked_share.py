@@ -40,3 +40,8 @@ def test_a_share_of_the_training_episodes_is_drawn_and_all_held_out_ones_are_kep
     assert eighth < half < everything
     assert frozen(run, 0.5, "train") == half
     assert len(frozen(run, 0.125, "heldout")) == 20
+
+
+def test_a_share_that_leaves_no_training_episode_is_refused(run: Run) -> None:
+    with pytest.raises(ValueError, match=r"reward\.marked_share=1e-09 leaves no episode to train on .* raise it"):
+        frozen(run, 1e-9, "train")
