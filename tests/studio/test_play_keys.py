@@ -24,7 +24,7 @@ JOINED = "می\u200cخواهم \U0001f468\u200d\U0001f469\u200d\U0001f467"  # Pe
 def playing(browser: Browser, studio: StartedStudio, root: Path) -> Page:
     """The page of a setter that plays with a scripted solver."""
     page = opened(browser, studio, invited(root, studio, 1)[0])
-    wait_until(page, "window.studio.drawn > 3")
+    wait_until(page, "window.studio.shown > 10")  # a whole step: an episode without one is not kept
     page.get_by_test_id("view").focus()
     return page
 
