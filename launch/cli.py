@@ -116,6 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
         return INTERRUPTED
+    except SystemExit as left:  # by a world or library of other packages: it would end the command in silence
+        traceback.print_exc()
+        sys.stderr.write(f"interplay {name}: code that it called exited with {left.code!r}; the traceback says where\n")
+        return 1
     except WorkerFailed as failed:  # its traceback is the last thing on screen
         sys.stderr.write(f"interplay {name}: {failed}\n")
         return 1

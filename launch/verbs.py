@@ -239,7 +239,7 @@ def _open_existing(config: Config) -> Run:
         ValueError: there is no such run.
     """
     root = config.run.root
-    if not (root / "config.json").exists():
+    if not any((root / part).exists() for part in ("config.json", "store")):  # a damaged config.json may be removed
         raise ValueError(
             f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
             f"run.dir=FOLDER.{did_you_mean(root.name, _names_of_runs(root.parent))}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.core.renamed_settings import RENAMED_TASK_KINDS
+from interplay.core.sqlite_transaction import system_error
 from interplay.episodes.episode import EpisodeMeta, Mark
 
 CHECKED_BYTES = 32 * 2**20  # files up to this size are checked whole when opened: 0.1 s at most
@@ -32,12 +33,15 @@ class DamagedCatalog(ValueError):
 
 @contextmanager
 def damage_reported(path: Path, remedy: str) -> Iterator[None]:
-    """Raises DamagedCatalog in place of the errors that SQLite or row parsing raises for a damaged file."""
+    """Raises DamagedCatalog in place of the errors that SQLite or row parsing raises for a damaged file, and OSError in
+    place of those about a full disk or missing rights."""
     try:
         yield
     except sqlite3.ProgrammingError:  # a mistake of the caller, such as a closed database
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if (failed := system_error(error, path)) is not None:
+            raise failed from error
         if not getattr(error, "sqlite_errorname", "SQLITE_FORMAT").startswith(_DAMAGE):
             raise
         raise DamagedCatalog(f"{path} is damaged ({error}); {remedy}") from error

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from interplay.core.sqlite_transaction import transaction
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
@@ -125,6 +126,7 @@ class EpisodeCatalog(EpisodeIndex):
         """Applies a change of marks, ratings or deletions, and appends it to the journal before it is committed."""
         change = {"time": time.time(), **change}
         with self._writing(durable=False) as database:  # the journal is
+            self._apply_journaled(database)  # a change that was journaled and not committed, as on a full disk
             apply_change(database, change)
             self._journal.append(change)
             self._note_journaled(database)
@@ -158,14 +160,11 @@ class EpisodeCatalog(EpisodeIndex):
         """Refuses a missing or empty file of an existing store: SQLite would create a database without the marks."""
         if self._journal.exists() and not self._journal.path.is_file():
             raise DamagedCatalog(f"{self._journal.path} is no file; {self._remedy}")
-        if not self._path.exists():
-            problem = "is missing" if self._journal.exists() else ""
-        else:
-            empty = self._path.is_file() and not self._path.stat().st_size
-            recorded = self._journal.exists() or any(self._path.parent.glob("episodes/*/*.npz"))
-            problem = "is damaged (it is empty)" if empty and recorded else ""
-        if problem:
-            raise DamagedCatalog(f"{self._path} {problem}; {self._remedy}")
+        missing = not self._path.exists()
+        if not missing and not (self._path.is_file() and not self._path.stat().st_size):
+            return
+        if self._journal.exists() or any(self._path.parent.glob("episodes/*/*.npz")):
+            raise DamagedCatalog(f"{self._path} is {'missing' if missing else 'damaged (it is empty)'}; {self._remedy}")
 
     def _prepare(self, *, check_all: bool) -> None:
         """Creates the tables of a new file; refuses a file of a newer version."""
@@ -200,9 +199,16 @@ class EpisodeCatalog(EpisodeIndex):
         if noted and noted[0][0] == self._journal.size():
             return
         with self._writing() as database:
-            for change in self._journal.read(noted[0][0])[0] if noted else []:
-                apply_change(database, change)
+            self._apply_journaled(database)
             self._note_journaled(database)
+
+    def _apply_journaled(self, database: sqlite3.Connection) -> None:
+        """Applies, within a transaction, the changes of the journal that the catalog lacks."""
+        noted = database.execute("SELECT bytes FROM journaled").fetchone()
+        if noted is None or noted[0] == self._journal.size():
+            return
+        for change in self._journal.read(noted[0])[0]:
+            apply_change(database, change)
 
     def _note_journaled(self, database: sqlite3.Connection) -> None:
         """Notes, within a transaction, that the catalog has all of the journal."""
@@ -224,10 +230,5 @@ class EpisodeCatalog(EpisodeIndex):
         """One transaction; unless `durable`, a power cut may take it."""
         with self._reading() as database:
             database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            database.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(database):
                 yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")

@@ -89,8 +89,12 @@ def save(
     temporary.mkdir()
     text = json.dumps({"format": FORMAT_VERSION, "step": step, **description}, indent=1, sort_keys=True)
     (temporary / "checkpoint.json").write_text(text)
-    torch.save(dict(weights), temporary / "agent.pt")
-    torch.save(dict(training), temporary / "training.pt")
+    try:
+        _write(dict(weights), temporary / "agent.pt")
+        _write(dict(training), temporary / "training.pt")
+    except BaseException:  # what is half written needs the space that is missing
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     for file in temporary.iterdir():
         files.sync(file)
     files.sync(temporary)
@@ -104,6 +108,21 @@ def save(
     for old in complete(root)[:-keep]:
         shutil.rmtree(old)
     return final
+
+
+def _write(state: Mapping[str, Any], path: Path) -> None:
+    """Writes a file of `torch.save`.
+
+    Raises:
+        OSError: it can't be written, for example because the disk is full; torch alone would not say why.
+    """
+    try:
+        with path.open("wb") as file:
+            torch.save(state, file)
+    except RuntimeError as error:
+        if isinstance(cause := error.__context__, OSError):
+            raise OSError(cause.errno, cause.strerror, str(path)) from error
+        raise
 
 
 def latest(root: Path) -> Checkpoint | None:

@@ -34,7 +34,7 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
     if "/" in named or named.endswith(".npz"):
         return _at(run, Path(named))
     root = run.root / "store"
-    if not (root / "catalogue.db").exists():
+    if not (root / "episodes").exists():
         raise ValueError(
             f"{run.root} has no episodes; name the run that has, with run.name=..., give the path of an episode's "
             f"file, or record some: {run.command('collect')}"

@@ -52,7 +52,7 @@ def freeze_once(
         )
     if share < 1 and not snapshot.select(EpisodeFilter(split="train")):
         raise ValueError(
-            f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more episodes"
+            f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )
     return snapshot
 

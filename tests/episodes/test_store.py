@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import shutil
 import signal
 import sqlite3
@@ -349,3 +350,31 @@ def test_a_file_of_another_process_is_listed(tmp_path: Path) -> None:
     placed = EpisodeFiles(tmp_path).place(episode(9))
     assert store.take_in(tmp_path / placed.path) == f"{9:028x}"
     assert store.ids() == [*ids, f"{9:028x}"] and store.snapshot("all").read(f"{9:028x}").meta.steps == 6
+
+
+def test_a_full_disk_is_an_error_of_the_system_and_the_store_goes_on(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store._rows("PRAGMA max_page_count = 1")  # sets it to the pages that there are
+    with pytest.raises(OSError, match="No space left on device") as full:
+        store.add_ratings([(ids[0], f"{number} {'x' * 1000}") for number in range(100)])
+    assert full.value.filename == str(tmp_path / "catalogue.db")
+    store._rows("PRAGMA max_page_count = 100000")
+    store.add_marks([Mark(ids[1], "ann", 4, 1)])
+    assert [mark.episode for mark in store.marks()] == [ids[1]]
+
+
+def test_a_change_that_was_journaled_and_not_committed_is_in_the_catalog_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 4, 1)])
+
+    def failing(database: sqlite3.Connection) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_note_journaled", failing)  # comes after the journal, before the commit
+        with pytest.raises(OSError, match="full"):
+            store.add_marks([Mark(ids[1], "ann", 4, 1)])
+    store.add_marks([Mark(ids[2], "ann", 4, 1)])
+    assert {mark.episode for mark in store.marks()} == set(ids[:3])

@@ -148,6 +148,24 @@ def test_a_damaged_file_is_named(
         assert MISFITS[damage] in said and f"Remove {newest}" in said
 
 
+def test_a_run_without_its_configuration_still_has_a_report(evaluated: Path, tmp_path: Path) -> None:
+    run = copied(evaluated, tmp_path) / "run"
+    for name in ("config.json", "report.html"):
+        (run / name).unlink()
+    interplay("report", tiny(tmp_path))
+    assert (run / "report.html").exists() and (run / "config.json").exists()
+
+
+def test_a_lost_catalog_does_not_hide_the_episodes_of_a_run(
+    evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = copied(evaluated, tmp_path) / "run" / "store"
+    for file in store.glob("catalogue.db*"):
+        file.unlink()
+    said = refused("replay", [*tiny(tmp_path), next(store.glob("episodes/*/*.npz")).stem], capsys)
+    assert "interplay reindex" in said and "has no episodes" not in said
+
+
 FUZZED = [
     ("config.json", "collect"),
     ("collect/stage.json", "collect"),

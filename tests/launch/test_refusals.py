@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,19 @@ def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(verbs.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         main(["look", *tiny(tmp_path)])
+
+
+@pytest.mark.parametrize("code", [None, 0, "enough"])
+def test_a_library_that_exits_does_not_end_a_command_in_silence(
+    code: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def leaving(config: Config) -> int:
+        sys.exit(code)  # type: ignore[arg-type]
+
+    monkeypatch.setitem(verbs.VERBS, "look", Verb("leave", leaving))
+    assert main(["look", *tiny(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert f"exited with {code!r}" in said and "in leaving" in said
 
 
 @pytest.mark.parametrize(

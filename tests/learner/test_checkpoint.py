@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,20 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000002", "000000004", "000000030"]
     newest = checkpoint.latest(tmp_path)
     assert newest is not None and newest.step == 30
+
+
+def test_what_the_system_refuses_to_write_is_its_error_and_leaves_nothing(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # as a full disk, in the middle of the file
+    try:
+        with pytest.raises(OSError, match="File too large") as refused:
+            save(tmp_path, 2, weights={"large": torch.zeros(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert refused.value.filename == str(tmp_path / ".tmp-000000002" / "agent.pt")
+    assert [path.name for path in tmp_path.iterdir()] == ["000000001"]
+    save(tmp_path, 2)
 
 
 def test_the_same_step_may_be_saved_again(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cu
 
 
 def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further_frame(tmp_path: Path) -> None:
+    EpisodeStore(tmp_path).close()  # the web process has made it
     given = settings(tmp_path, live=LiveConfig(seconds=1.6, judge_open=True))
     killed = session(given)
     killed.begin()

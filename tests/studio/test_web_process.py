@@ -62,10 +62,16 @@ def test_a_world_without_tasks_has_no_stand_in_for_a_partner(
 def test_a_new_studio_is_announced_beside_other_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("interplay.launch.verbs.os.execv", lambda *command: sys.exit(0))
+    class Replaced(Exception):
+        pass
+
+    def replaced(*command: object) -> None:
+        raise Replaced
+
+    monkeypatch.setattr("interplay.launch.verbs.os.execv", replaced)
     said = []
     for name in ("first", "frist", "first"):
-        with pytest.raises(SystemExit):
+        with pytest.raises(Replaced):
             main(["studio", *tiny(tmp_path, f"run.name={name}")])
         said.append(capsys.readouterr().out)
     new = f"frist is a new run in {tmp_path}."

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from interplay.core.sqlite_transaction import transaction
+
 STUDIO_VERSION = 2
 
 TABLES = """
@@ -86,14 +88,8 @@ class StudioDatabase:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction of several statements; an exception undoes it."""
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+        with self._lock, transaction(self._connection):
+            yield self._connection
 
     def erase(self, statements: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
         """Deletes rows so that no byte of them stays in the file or in its write-ahead log."""

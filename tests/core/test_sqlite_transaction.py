@@ -1,0 +1,54 @@
+"""Transactions that fail leave a connection on which the next one succeeds, and raise what went wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from interplay.core.sqlite_transaction import transaction
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "some.db", isolation_level=None)) as opened:
+        opened.execute("CREATE TABLE rows (row TEXT)")
+        yield opened
+
+
+def rows(connection: sqlite3.Connection) -> list[str]:
+    return [row for (row,) in connection.execute("SELECT row FROM rows")]
+
+
+def add(connection: sqlite3.Connection, row: str) -> None:
+    with transaction(connection):
+        connection.execute("INSERT INTO rows VALUES (?)", [row])
+
+
+def test_a_full_disk_undoes_a_transaction_and_not_the_next(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        add(connection, "x" * 100_000)
+    add(connection, "short")
+    assert rows(connection) == ["short"]
+
+
+def test_a_commit_that_fails_is_undone(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TABLE keys (key TEXT PRIMARY KEY)")
+    deferred = "key TEXT REFERENCES keys(key) DEFERRABLE INITIALLY DEFERRED"  # checked by the commit
+    connection.execute(f"CREATE TABLE needing ({deferred})")
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"), transaction(connection):
+        connection.execute("INSERT INTO needing VALUES ('absent')")
+    add(connection, "short")
+    assert rows(connection) == ["short"] and not connection.execute("SELECT * FROM needing").fetchall()
+
+
+def test_an_exception_undoes_a_transaction(connection: sqlite3.Connection) -> None:
+    with pytest.raises(ZeroDivisionError), transaction(connection):
+        connection.execute("INSERT INTO rows VALUES ('x')")
+        raise ZeroDivisionError
+    assert rows(connection) == []
