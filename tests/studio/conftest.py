@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop would keep tests of later modules from `asyncio.run`
 def browser() -> Iterator[Browser]:
     """Debian's Chromium; tests open contexts of their own."""
     with sync_playwright() as playwright:
