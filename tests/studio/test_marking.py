@@ -155,6 +155,20 @@ def test_finishing_asks_once_about_answers_without_a_sign(studio: StudioContext)
     assert studio.store.raters()[episode_of(studio, item)] == (person,)
 
 
+def test_a_finished_item_keeps_its_marks(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    kept = mark(client, item, 20)
+    finish(client, item)
+    address = f"/api/items/{item['item']}"
+    body = {"id": kept, "frame": 20, "sign": 1, "utterance": None}
+    assert client.post(f"{address}/marks", json=body).status_code == 200, "sent once more, as after a lost answer"
+    for path, late in (("marks", {**body, "id": uuid.uuid4().hex}), ("undo", {"mark": kept})):
+        refused = client.post(f"{address}/{path}", json=late)
+        assert refused.status_code == 409 and "finished" in refused.json()["error"]
+    assert [each.id for each in studio.store.marks()] == [kept]
+
+
 def test_skipped_and_unusable_items_are_not_offered_again(studio: StudioContext) -> None:
     first, second = rater(studio), rater(studio)
     skipped, unusable = given(first), None

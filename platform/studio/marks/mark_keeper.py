@@ -15,7 +15,7 @@ from interplay.studio.people.studio_database import StudioDatabase
 
 
 class RefusedMark(ValueError):
-    """The mark does not fit its episode, or its id is taken by another mark."""
+    """The mark does not fit its episode, its id is taken by another mark, or its item has been finished."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class MarkKeeper:
             if tuple(earlier[0]) != (given.id, mark.shown, mark.sign):
                 raise RefusedMark("the id of this mark belongs to another one")
             return
+        _refuse_finished(given)
         if given.kind in KEPT_IN_STORE:
             self._store.add_marks([Mark(given.episode, given.person, frame, mark.sign, id=mark.id)])
             kept = {kept.id for kept in self._store.marks([given.episode], given.person)}
@@ -57,11 +58,17 @@ class MarkKeeper:
         self._database.insert("shown", "IGNORE", assignment=given.id, **placed, **how)
 
     def undo(self, given: Assignment, mark: str) -> None:
-        """Hides a mark of this assignment. Raises KeyError if it has no such mark."""
+        """Hides a mark of this assignment.
+
+        Raises:
+            KeyError: it has no such mark.
+            RefusedMark: it has been finished.
+        """
         rows = self._database.rows("SELECT undone FROM shown WHERE assignment = ? AND mark = ?", given.id, mark)
         if not rows:
             raise KeyError(f"there is no mark {mark!r} to undo")
         if rows[0]["undone"] is None:
+            _refuse_finished(given)
             if given.kind in KEPT_IN_STORE:
                 self._store.undo(mark)
             self._database.write(
@@ -75,6 +82,12 @@ class MarkKeeper:
             given.id,
         )
         return [PlacedMark(row["mark"], row["frame"], row["sign"], row["utterance"]) for row in rows]
+
+
+def _refuse_finished(given: Assignment) -> None:
+    """Refuses a change of an item that its rater has finished, as from another tab: its checks have been graded."""
+    if given.state == "finished":
+        raise RefusedMark("you have finished this recording; its marks stay as they are")
 
 
 def stored_frame(meta: EpisodeMeta, mark: PlacedMark) -> int:

@@ -101,7 +101,7 @@ def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[
 @router.post("/items/{item}/undo")
 def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, Any]:
     """Hides a mark of this item."""
-    with answering(KeyError, 404, "there is no such mark"):
+    with answering(RefusedMark, 409), answering(KeyError, 404, "there is no such mark"):
         studio.keeper.undo(own_item(studio, item, person), undone.mark)
     return {"undone": undone.mark}
 
