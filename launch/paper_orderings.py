@@ -1,8 +1,8 @@
 """`interplay orderings`: BC+RL and its baselines for several seeds, and a page that compares them with the paper.
 
-The run of each seed goes through all stages and trains its baselines, and all of its agents play the same probes. Every
-stage resumes, so the same command continues whatever stopped it. Seeds may be run on several machines: `orderings.add`
-joins their results.
+The run of each seed goes through all stages and trains its baselines, and all of its agents play the same probes. With
+`orderings.rounds`, further rounds follow, whose agents play these probes as well. Every stage resumes, so the same
+command continues whatever stopped it. Seeds may be run on several machines: `orderings.add` joins their results.
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
     results = added_seeds([Path(name) for name in config.orderings.add], config.orderings.seeds, budget_of(config))
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
-    config = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
+    first = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
+    later = replace(config, baselines=())
     for seed in config.orderings.seeds:
-        run = opened(replace(config, run=replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)))
+        of_seed = replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)
+        run = opened(replace(first, run=of_seed))
         complete_round(run)
+        for number in range(2, config.orderings.rounds + 1):
+            complete_round(opened(replace(later, run=replace(of_seed, round=number))))
         results.append(seed_results(run))
     return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))

@@ -86,8 +86,9 @@ def _answers_in_order(seed: SeedResults) -> float | None:
     return min(-np.diff(rewards).max(), rewards[0]) if len(rewards) == 3 else None
 
 
-def _untested(seed: SeedResults) -> float | None:
-    return None
+def _each_round(seed: SeedResults) -> float | None:
+    means = [_mean(list(shares.values())) for shares in seed.rounds.values()]
+    return float(np.diff(means).min()) if len(means) > 1 else None
 
 
 FINDINGS = (
@@ -120,7 +121,11 @@ FINDINGS = (
         "BC+RL minus the longer BC within half of the time limit, mean over probes",
         lambda seed: _difference(seed.early, BC_RL, _baseline(seed), _mean),
     ),
-    Finding("Each round improves on the one before", "", _untested),
+    Finding(
+        "Each round improves on the one before",
+        "the least step from the clone to round 1 and from round to round, mean over probes",
+        _each_round,
+    ),
     Finding(
         "A correct answer earns a reward, a plausible wrong one less, an incoherent one least",
         "the smallest of the correct one's reward and the two steps",
@@ -183,6 +188,7 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
     """The page as Markdown; `figures` by their names, as files in its folder."""
     numbers = ", ".join(str(seed.seed) for seed in seeds)
     probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
+    has_rounds = any(seed.rounds for seed in seeds)
     parts = [
         "# Results\n",
         "Scripted setters, solvers and raters stand in for people in all of these runs. "
@@ -197,6 +203,7 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
         _shares(seeds, lambda seed: seed.listening, chance=False),
         "## Reward models on held-out episodes\n",
         _reward_models(seeds),
+        *(["## Success by round\n", _shares(seeds, lambda seed: seed.rounds, chance=False)] if has_rounds else []),
         "## Figures\n",
         *(f"![Figure: {name}]({_file(name)})\n\n{figure.caption}\n" for name, figure in figures.items()),
     ]
@@ -213,7 +220,7 @@ def _budget(budget: Mapping[str, int]) -> str:
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
     values = [value for seed in seeds if (value := finding.measure(seed)) is not None]
-    quantity = finding.quantity or "–"
+    quantity = finding.quantity
     if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
         quantity = quantity.replace("the longer BC", "BC")
     return finding.claim, quantity, _text(values, "{:+.2f}"), verdict(values)

@@ -31,6 +31,8 @@ class SeedResults:
     reward_models: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     # By the agent that was reinforced on scripted rewards of some kinds of probes alone: these kinds.
     scripted_kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # Success of the clone and of the newest agent of every round, where there are two rounds, in their order.
+    rounds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from interplay.agent.sizes import AgentConfig
+from interplay.core.setting_checks import check_at_least
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.core.typed_name import RUNS
 from interplay.evaluation.probes import ProbesConfig
@@ -67,11 +68,13 @@ class OrderingsConfig:
     """What `interplay orderings` runs: seeds of training, each with the baselines that `baselines` names."""
 
     seeds: tuple[int, ...] = (1, 2, 3)
+    rounds: int = 1  # of each seed; baselines belong to the first
     add: tuple[str, ...] = ()  # results.json of the same command elsewhere, whose seeds are shown with these
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"orderings.seeds are different numbers from 0, at least one, got {list(self.seeds)}")
+        check_at_least(1, self, "rounds", group="orderings.")
 
 
 def _recorded_agent() -> CollectConfig:

@@ -16,6 +16,7 @@ from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
+from interplay.stages.round_results import rounds_on_probes
 from interplay.stages.run import Run
 from interplay.stages.stage_config import LEARNED_REWARDS
 
@@ -40,7 +41,17 @@ def seed_results(run: Run) -> SeedResults:
         budget=budget_of(run.config),
         reward_models=_reward_models(run),
         scripted_kinds=_scripted_kinds(run),
+        rounds=_rounds(run),
     )
+
+
+def _rounds(run: Run) -> Mapping[str, Mapping[str, float]]:
+    found = rounds_on_probes(run, run.make_world().spec)
+    agents = found.success_step if found is not None else {}
+    return {
+        agent: {kind: float(np.mean(np.isfinite(steps))) for kind, steps in kinds.items()}
+        for agent, kinds in agents.items()
+    }
 
 
 def _reward_models(run: Run) -> Mapping[str, Mapping[str, float]]:

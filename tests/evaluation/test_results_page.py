@@ -92,6 +92,16 @@ def test_a_scripted_reward_shall_help_on_its_probes_and_not_beyond_them(go: floa
     )
 
 
+def test_rounds_are_compared_with_the_one_before() -> None:
+    shares = {"clone": 0.3, "round 1": 0.6, "round 2": 0.7}
+    rounds = {name: {"go": share, "position": share + 0.1} for name, share in shares.items()}
+    page = render_results([replace(SEED, rounds=rounds)], {})
+    assert "| +0.10 |" in line(page, "Each round"), "the step to round 2 is the smallest"
+    assert line(page[page.index("## Success by round") :], "round 1") == "| round 1 | 0.60 | 0.70 | 0.65 |"
+    alone = render_results([SEED], {})
+    assert line(alone, "Each round").endswith("not tested |") and "Success by round" not in alone
+
+
 def test_without_a_longer_clone_the_page_names_the_clone() -> None:
     page = render_results([replace(SEED, success={name: SEED.success[name] for name in ("bc", "bc_rl")})], {})
     assert "| BC+RL minus twice BC | +0.10 |" in line(page, "Reinforcement about doubles")

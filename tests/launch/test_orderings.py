@@ -11,6 +11,7 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation.continuation_player import ContinuationResult
+from interplay.evaluation.results_page import read_seeds
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
@@ -94,6 +95,20 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     assert f"{cloning} (reward.updates: 2 -> 3), " in said and "remove their folders" in said
     assert str(long) not in said, "it has copied no reward model"
     assert {file: file.stat().st_mtime_ns for file in before if "/cloning_only/" in str(file)}.items() <= before.items()
+
+
+@pytest.mark.slow
+def test_rounds_of_a_seed_play_the_same_probes(tmp_path: Path) -> None:
+    settings = tiny(tmp_path, *PROBES, "orderings.seeds=[7]", "orderings.rounds=2")
+    interplay("orderings", settings)
+    seed = read_seeds(tmp_path / "run" / "results.json")[0]
+    assert list(seed.rounds) == ["clone", "round 1", "round 2"]
+    assert all(0 <= shares["go"] <= 1 for shares in seed.rounds.values())
+    assert "## Success by round" in (tmp_path / "run" / "results.md").read_text()
+    second = tmp_path / "run-seed-7" / "round-2"
+    trained = (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns
+    interplay("orderings", settings)
+    assert (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns == trained, "what is done is not done again"
 
 
 VARIANTS = (
