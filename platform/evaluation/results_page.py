@@ -16,7 +16,7 @@ from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 PAGE, NUMBERS = "results.md", "results.json"
 BC, BC_LONG, BC_LARGE, AR = "bc", "bc_long", "bc_large", "ar"
-MIN_SEEDS = 3  # with fewer, the page shows the numbers and makes no claim
+MIN_SEEDS = 3  # with fewer, the page shows means and makes no claim: the intervals of two seeds are nearly unbounded
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
         "# Results\n",
         "Scripted setters, solvers and raters stand in for people in all of these runs. "
         f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
-        "seeds with 95% intervals (Student's t) where there are several seeds.\n",
+        f"seeds, from {MIN_SEEDS} seeds on with 95% intervals (Student's t).\n",
         f"Budget of a seed: {_budget(seeds[0].budget)}.\n",
         "## The paper's findings\n",
         _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
@@ -268,7 +268,7 @@ def _text(values: Sequence[float], shown: str = "{:.2f}") -> str:
     if not values:
         return "–"
     found = over_seeds(values)
-    interval = f" ({shown.format(found.low)} to {shown.format(found.high)})" if found.n > 1 else ""
+    interval = f" ({shown.format(found.low)} to {shown.format(found.high)})" if found.n >= MIN_SEEDS else ""
     return shown.format(found.value) + interval
 
 

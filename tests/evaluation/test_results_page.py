@@ -111,7 +111,9 @@ def test_without_a_longer_clone_the_page_names_the_clone() -> None:
 def test_seeds_are_averaged_by_agent_and_kind() -> None:
     other = replace(SEED, seed=2, success={**SEED.success, "bc_rl": {"go": 0.7, "position": 0.3}})
     page = render_results([SEED, other], {})
-    assert line(page, "bc_rl").startswith("| bc_rl | 0.80 (-0.47 to 2.07) |")
+    assert line(page, "bc_rl").startswith("| bc_rl | 0.80 | 0.30 |"), "two seeds bound nothing"
+    third = replace(SEED, seed=3, success={**SEED.success, "bc_rl": {"go": 0.8, "position": 0.3}})
+    assert line(render_results([SEED, other, third], {}), "bc_rl").startswith("| bc_rl | 0.80 (0.55 to 1.05) |")
     assert line(page, "chance").startswith("| chance | 0.10 ")
     assert "Seeds of training: 1, 2." in page and "50 go, 50 position" in page
     assert "Budget of a seed: demonstrations 8,000, updates of cloning 60." in page
@@ -170,7 +172,7 @@ def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
     assert [seed.seed for seed in found] == [1, 9, 2]
     page = render_results(found, {})
     assert line(page, "The modeled return rises").endswith("| holds |")
-    assert line(page, "ar ") == "| ar | – | 0.70 (0.70 to 0.70) | – |"
+    assert line(page, "ar ") == "| ar | – | 0.70 | – |"
     with pytest.raises(ValueError, match="has seed 2, which is there already"):
         added_seeds([path], [2], SEED.budget)
     with pytest.raises(ValueError, match="has seed 9, which is there already"):
