@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 TEMPORARY_SUFFIX = ".tmp"  # suffix of a file that is being written
 TAIL_BYTES = (2**16, 2**20, 2**24)  # how much of a file's end `JsonLines.newest` reads, one attempt after another
@@ -74,12 +74,13 @@ class JsonLines:
     def append(self, row: Mapping[str, Any]) -> None:
         """Writes one row. It survives the end of the process, though not a power cut before the next `sync`."""
         with self.path.open("a+b") as file:
-            if end := file.seek(0, os.SEEK_END):
-                file.seek(end - 1)
-                if file.read() != b"\n":
-                    file.seek(0)
-                    file.truncate(file.read().rfind(b"\n") + 1)
+            file.truncate(_end_of_lines(file))
             file.write(json.dumps(row).encode() + b"\n")
+
+    def length(self) -> int:
+        """Bytes of the complete lines. Raises OSError if the file does not exist."""
+        with self.path.open("rb") as file:
+            return _end_of_lines(file)
 
     def read(self) -> list[dict[str, Any]]:
         """All rows; none if the file does not exist.
@@ -132,6 +133,16 @@ class JsonLines:
             text = line.decode(errors="replace").strip()[:80]
             raise ValueError(f"{self.path}, {where} is no row of {self.path.stem}: {text!r}") from error
         return row
+
+
+def _end_of_lines(file: BinaryIO) -> int:
+    """Where the last complete line of a file ends."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    if file.read() in (b"", b"\n"):
+        return end
+    file.seek(0)
+    return file.read().rfind(b"\n") + 1
 
 
 def _whole_lines(data: bytes) -> list[bytes]:

@@ -42,8 +42,8 @@ class CatalogJournal:
             sync(self.path.parent)
 
     def size(self) -> int:
-        """Its length in bytes; 0 before the first change."""
-        return self.path.stat().st_size if self.exists() else 0
+        """Bytes of its complete lines; 0 before the first change, and for a folder in its place, as in `read`."""
+        return self._lines.length() if self.path.is_file() else 0
 
     def read(self, start: int = 0) -> tuple[list[Change], int]:
         """The changes that can be read from byte `start` on, and the number of lines that can't."""

@@ -126,7 +126,6 @@ class EpisodeCatalog(EpisodeIndex):
         """Applies a change of marks, ratings or deletions, and appends it to the journal before it is committed."""
         change = {"time": time.time(), **change}
         with self._writing(durable=False) as database:  # the journal is
-            self._apply_journaled(database)  # a change that was journaled and not committed, as on a full disk
             apply_change(database, change)
             self._journal.append(change)
             self._note_journaled(database)
@@ -157,7 +156,7 @@ class EpisodeCatalog(EpisodeIndex):
         )
 
     def _refuse_lost_catalog(self) -> None:
-        """Refuses a missing or empty file of an existing store: SQLite would create a database without the marks."""
+        """Refuses a missing or empty file of an existing store: SQLite would create one without episodes and marks."""
         if self._journal.exists() and not self._journal.path.is_file():
             raise DamagedCatalog(f"{self._journal.path} is no file; {self._remedy}")
         missing = not self._path.exists()
@@ -194,21 +193,20 @@ class EpisodeCatalog(EpisodeIndex):
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Applies the changes of the journal that a power cut has taken from the catalog."""
-        noted = self._rows("SELECT bytes FROM journaled")
-        if noted and noted[0][0] == self._journal.size():
-            return
-        with self._writing() as database:
-            self._apply_journaled(database)
-            self._note_journaled(database)
+        """Applies the changes of the journal that the catalog lacks, so that opening it shows them."""
+        if self._rows("SELECT bytes FROM journaled") != [(self._journal.size(),)]:
+            with self._writing() as database:
+                self._note_journaled(database)
 
     def _apply_journaled(self, database: sqlite3.Connection) -> None:
-        """Applies, within a transaction, the changes of the journal that the catalog lacks."""
+        """Applies, within a transaction, the changes of the journal that the catalog lacks: a power cut has taken them,
+        or they were not committed, as on a full disk."""
         noted = database.execute("SELECT bytes FROM journaled").fetchone()
         if noted is None or noted[0] == self._journal.size():
             return
         for change in self._journal.read(noted[0])[0]:
             apply_change(database, change)
+        self._note_journaled(database)
 
     def _note_journaled(self, database: sqlite3.Connection) -> None:
         """Notes, within a transaction, that the catalog has all of the journal."""
@@ -231,4 +229,5 @@ class EpisodeCatalog(EpisodeIndex):
         with self._reading() as database:
             database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with transaction(database):
+                self._apply_journaled(database)
                 yield database

@@ -363,18 +363,45 @@ def test_a_full_disk_is_an_error_of_the_system_and_the_store_goes_on(tmp_path: P
     assert [mark.episode for mark in store.marks()] == [ids[1]]
 
 
-def test_a_change_that_was_journaled_and_not_committed_is_in_the_catalog_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, ids = filled(tmp_path)
-    store.add_marks([Mark(ids[0], "ann", 4, 1)])
+def journal_alone(store: EpisodeStore, mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails to keep a mark after it is in the journal, before the catalog is committed, as a full disk may."""
 
     def failing(database: sqlite3.Connection) -> None:
         raise OSError(errno.ENOSPC, "full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_note_journaled", failing)  # comes after the journal, before the commit
+        patch.setattr(store, "_note_journaled", failing)
         with pytest.raises(OSError, match="full"):
-            store.add_marks([Mark(ids[1], "ann", 4, 1)])
+            store.add_marks([mark])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store, ids: store.add_marks([Mark(ids[0], "bob", 4, 1)]),
+        lambda store, ids: store.append(episode(9)),
+        lambda store, ids: store.erase_marks("bob"),  # replaces the journal
+    ],
+    ids=["mark", "episode", "erasure"],
+)
+def test_a_change_that_was_journaled_and_not_committed_is_in_the_catalog_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[EpisodeStore, list[str]], object]
+) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 4, 1)])
+    journal_alone(store, Mark(ids[1], "ann", 4, 1), monkeypatch)
+    write(store, ids)
+    assert {mark.episode for mark in store.marks() if mark.rater == "ann"} == set(ids[:2])
+
+
+def test_a_line_of_the_journal_that_was_cut_does_not_hide_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 4, 1)])
+    with (tmp_path / "marks.jsonl").open("ab") as journal:
+        journal.write(b'{"time": 1.0, "chan')
+    store.append(episode(9))
+    journal_alone(store, Mark(ids[1], "ann", 4, 1), monkeypatch)
     store.add_marks([Mark(ids[2], "ann", 4, 1)])
     assert {mark.episode for mark in store.marks()} == set(ids[:3])
