@@ -88,8 +88,8 @@ def save(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     text = json.dumps({"format": FORMAT_VERSION, "step": step, **description}, indent=1, sort_keys=True)
-    (temporary / "checkpoint.json").write_text(text)
     try:
+        (temporary / "checkpoint.json").write_text(text)
         _write(dict(weights), temporary / "agent.pt")
         _write(dict(training), temporary / "training.pt")
     except BaseException:  # what is half written needs the space that is missing

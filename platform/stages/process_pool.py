@@ -66,10 +66,7 @@ def map_in_processes(
     with alive, held, ProcessPoolExecutor(workers, context, _begin, (make, give_up, alive)) as pool:
         try:
             while True:
-                while not stopped() and len(waiting) < 2 * workers:
-                    unit = next(left, None)
-                    if unit is None:
-                        break
+                while not stopped() and len(waiting) < 2 * workers and (unit := next(left, None)) is not None:
                     waiting.append(pool.submit(_run, unit))
                 if not waiting:
                     return
