@@ -5,10 +5,10 @@
     python benchmarks/readable_room.py experiment=demo agent.width=96 --json -
 
 An agent that cannot answer here, where every label is right and every picture shows the moment of the question, answers
-no better after cloning or reinforcement. Six questions are learned together by the agent's own encoder, from the view
-at the start of an episode: in which of seven directions a thing is, named by its color, its category, or both; and the
-probes color, count and exist. Prints the accuracy on houses that were not learned from, next to that of always giving
-the most frequent answer.
+no better after cloning or reinforcement. Eight questions are learned together by the agent's own encoder, from the view
+at the start of an episode: in which of seven directions a thing is, named by its color, its category, or both, or as
+the thing to be moved by an instruction of the probes lift and position; and the probes color, count and exist. Prints
+the accuracy on houses that were not learned from, next to that of always giving the most frequent answer.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from interplay.launch.compose import compose
 from interplay.stages.config import Config
 
 QUESTIONS = ("color", "count", "exist")
+MOVED = ("lift", "position")
 DIRECTIONS = 7  # equal parts of the view's width
 HELD_OUT = 0.1  # of the houses
 WARM_UP = 50  # updates
@@ -75,15 +76,15 @@ def draw(world: Playhouse, houses: int, seed: int) -> tuple[NDArray[np.uint8], l
     for index in range(houses):
         world.reset(Start(seed=int(rng.integers(2**31))), observers=())
         pictures.append(world.view(world.spec.solver).image)
-        questions += [Labeled(index, *each) for each in (*_where(world, rng), *_asked(world, rng))]
+        asked = (*_where(world, rng), *_to_be_moved(world, rng), *_asked(world, rng))
+        questions += [Labeled(index, *each) for each in asked]
     return np.array(pictures), questions
 
 
 def _where(world: Playhouse, rng: np.random.Generator) -> Iterator[tuple[str, str, str]]:
     """The direction of a thing in view, by each way of naming it that fits no other."""
-    facts, width = world.facts(), world.config.view[0]
-    body = facts.bodies[world.spec.solver]
-    things = [thing for thing in facts.things if abs(predicates.bearing(body, thing.xy)) < width / 2]
+    facts = world.facts()
+    things = [thing for thing in facts.things if _direction(world, thing) is not None]
     ways: dict[str, Any] = {
         "where by color": lambda t: f"{t.color} thing",
         "where by category": lambda t: t.category,
@@ -94,8 +95,26 @@ def _where(world: Playhouse, rng: np.random.Generator) -> Iterator[tuple[str, st
         named: list[Thing] = [thing for thing in things if counts[name(thing)] == 1]
         if named:
             thing = named[int(rng.integers(len(named)))]
-            part = int((predicates.bearing(body, thing.xy) / width + 0.5) * DIRECTIONS)
-            yield kind, f"where is the {name(thing)}", f"direction {part}"
+            yield kind, f"where is the {name(thing)}", f"direction {_direction(world, thing)}"
+
+
+def _to_be_moved(world: Playhouse, rng: np.random.Generator) -> Iterator[tuple[str, str, str]]:
+    """The direction of the thing that an instruction asks to move, if it is in view."""
+    for kind in MOVED:
+        try:
+            task: Any = world.tasks().sample(kind, rng)
+        except InfeasibleTask:
+            continue
+        direction = _direction(world, world.facts().things[task.target])
+        if direction is not None:
+            yield kind, task.instruction, f"direction {direction}"
+
+
+def _direction(world: Playhouse, thing: Thing) -> int | None:
+    """Which of the `DIRECTIONS` parts of the solver's view a thing is in; None if it is out of view."""
+    width = world.config.view[0]
+    place = predicates.bearing(world.facts().bodies[world.spec.solver], thing.xy) / width + 0.5
+    return int(place * DIRECTIONS) if 0 < place < 1 else None
 
 
 def _asked(world: Playhouse, rng: np.random.Generator) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,121 @@
+"""Which thing agents pick up first when they are asked to lift one thing, or to put one next to another.
+
+    python benchmarks/first_pick.py experiment=orderings run.name=orderings-seed-1  # scripted solver, clone, reinforce
+    python benchmarks/first_pick.py experiment=orderings run.name=orderings-seed-1 --agents clone reward
+    python benchmarks/first_pick.py experiment=orderings run.name=orderings-seed-1 --episodes 100 --seed 777 --json -
+
+Success of `position` mixes three skills: understanding which of two things is meant, carrying, and letting go. The
+first thing that is picked up separates the first one from the others: among the three or four things of a room, an
+agent that does not use the words picks the right one in about a third of the probes. The last state of a play is not
+looked at. Agents are stages of the run or paths of checkpoints. Results should be reported with another seed of the
+probes than this `--seed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reporting.json_numbers import add_json_option, write_json
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from interplay.actors.seats import CurrentTask, ScriptedSeat, SolverSeat
+from interplay.env.playhouse.tasks.instructions.put import Position
+from interplay.env.task import Task
+from interplay.env.world import Action, View, World
+from interplay.evaluation.probe_player import ProbePlayer
+from interplay.evaluation.probes import draw_probes
+from interplay.launch.compose import compose
+from interplay.players.solver import SolverConfig
+from interplay.runtime.seeding import numpy_generator, torch_generator
+from interplay.stages.run import Run, open_run
+from interplay.stages.shared_parts import acting_agent
+
+KINDS = ("lift", "position")
+PICKS = ("target", "place", "other", "none")  # `place`: the thing that the target is to be put next to
+EXPERT = "expert"  # the scripted solver without mistakes
+
+
+@dataclass
+class _Play:
+    task: Any  # of one of `KINDS`
+    first: int | None = None  # index of the thing that the solver held first
+
+    def pick(self) -> str:
+        """One of `PICKS`."""
+        if self.first is None:
+            return "none"
+        if self.first == self.task.target:
+            return "target"
+        return "place" if isinstance(self.task, Position) and self.first == self.task.other else "other"
+
+
+class WatchedSeat(SolverSeat):
+    """Another seat, and the first thing that its player holds in each play."""
+
+    def __init__(self, seat: SolverSeat) -> None:
+        self.needs_pictures = seat.needs_pictures
+        self.plays: list[_Play] = []
+        self._seat = seat
+        self._current: dict[int, _Play] = {}  # by lane
+
+    def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
+        task: Task | None = current_task()
+        self._current[lane] = _Play(task)
+        self.plays.append(self._current[lane])
+        self._seat.reset(lane, world, view, current_task)
+
+    def observe(self, lane: int, view: View) -> None:
+        self._seat.observe(lane, view)
+
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        for lane, play in self._current.items():
+            if play.first is None:
+                play.first = worlds[lane].facts().bodies[worlds[lane].spec.solver].holding
+        return self._seat.decide(worlds)
+
+
+def picks(run: Run, agent: str, kind: str) -> dict[str, float]:
+    """The share of probes of this kind with each first pick, and of those that succeed."""
+    config = replace(run.config.evaluate, kinds=(kind,))
+    worlds = [run.make_world() for _ in range(config.lanes)]
+    if agent == EXPERT:
+        seat: SolverSeat = ScriptedSeat(SolverConfig(skill=1.0), config.lanes, numpy_generator(config.seed, EXPERT))
+    else:
+        generator = torch_generator(config.seed, "first-pick", agent)
+        seat = acting_agent(run, agent).seat(config.lanes, generator, greedy=config.greedy)
+    watched = WatchedSeat(seat)
+    played = [result for result, _ in ProbePlayer(worlds=worlds, seat=watched).play(draw_probes(worlds[0], config))]
+    found = Counter(play.pick() for play in watched.plays)
+    shares = {pick: found[pick] / len(watched.plays) for pick in PICKS}
+    return shares | {"success": sum(result.success_step is not None for result in played) / len(played)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("overrides", nargs="+", help="settings of the run, such as experiment=orderings run.name=NAME")
+    parser.add_argument("--agents", nargs="+", default=[EXPERT, "clone", "reinforce"])
+    parser.add_argument("--episodes", type=int, default=100, help="of each kind")
+    parser.add_argument("--seed", type=int, default=777, help="of the probes")
+    add_json_option(parser)
+    arguments = parser.parse_intermixed_args()
+    probes = [f"evaluate.episodes={arguments.episodes}", f"evaluate.seed={arguments.seed}"]
+    run = open_run(compose([*arguments.overrides, *probes]))
+    rows = []
+    print(f"{'agent':32}{'asked':>10}" + "".join(f"{name:>9}" for name in (*PICKS, "success")))
+    for agent in arguments.agents:
+        for kind in KINDS:
+            shares = picks(run, agent, kind)
+            rows.append({"agent": agent, "kind": kind, **shares})
+            shown = agent if len(agent) < 32 else "..." + agent[-28:]
+            print(f"{shown:32}{kind:>10}" + "".join(f"{share:>9.2f}" for share in shares.values()), flush=True)
+    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
