@@ -42,7 +42,9 @@ EXPERT = "expert"  # the scripted solver without mistakes
 
 
 @dataclass
-class _Play:
+class Play:
+    """One probe of one agent."""
+
     task: Any  # of one of `KINDS`
     first: int | None = None  # index of the thing that the solver held first
 
@@ -60,13 +62,13 @@ class WatchedSeat(SolverSeat):
 
     def __init__(self, seat: SolverSeat) -> None:
         self.needs_pictures = seat.needs_pictures
-        self.plays: list[_Play] = []
+        self.plays: list[Play] = []
         self._seat = seat
-        self._current: dict[int, _Play] = {}  # by lane
+        self._current: dict[int, Play] = {}  # by lane
 
     def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
         task: Task | None = current_task()
-        self._current[lane] = _Play(task)
+        self._current[lane] = Play(task)
         self.plays.append(self._current[lane])
         self._seat.reset(lane, world, view, current_task)
 
