@@ -55,7 +55,10 @@ def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> st
         return "–"
     shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:.2f}"
     scale = 100 if points or share else 1
-    low, high = ("∞" if math.isinf(end) else shown.format(scale * end) for end in (estimate.low, estimate.high))
+    low, high = (
+        ("∞" if end > 0 else "-∞") if math.isinf(end) else shown.format(scale * end)
+        for end in (estimate.low, estimate.high)
+    )
     return f"{low} to {high}"
 
 

@@ -13,9 +13,10 @@ import pytest
 from report_material import material, picture, probes, reward_model
 
 from interplay.evaluation import findings, orderings
+from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.findings import heldout_change
-from interplay.evaluation.headlines import headlines
+from interplay.evaluation.headlines import headlines, span
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
@@ -345,3 +346,8 @@ def test_half_of_the_time_is_half_of_each_tasks_own() -> None:
     assert np.isnan(cut.success_step["BC"]["go"][0]) and cut.success_step["BC"]["tower"][0] == 20
     assert (cut.limit("go"), cut.limit("tower")) == (5, 30)
     assert len(findings.curves(results, ("tower",))["BC"].seconds) == 61
+
+
+def test_an_interval_without_a_bound_says_on_which_side() -> None:
+    assert span(Estimate(0.5, -math.inf, math.inf, 1)) == "-∞ to ∞"
+    assert span(Estimate(0.5, 0.25, math.inf, 3)) == "0.25 to ∞"
