@@ -8,6 +8,9 @@ With `around_utterances`, some lanes show windows around the utterances of the c
 epoch. Only the words of these lanes are cloned. Their rows would teach a gate that speaks too often, and movements of
 moments near an utterance more than others; the loss of words is a mean over utterances (`objective.words=utterance`),
 so that more of them make its gradient less noisy and not larger.
+
+With `around_instructions`, some lanes show windows that begin soon after an instruction, each instruction once per
+epoch. They are cloned as those of a stream.
 """
 
 from __future__ import annotations
@@ -42,6 +45,9 @@ class DatasetConfig:
     # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; choice. A
     # solver speaks in one step of many, so that words are a small part of a stream.
     around_utterances: float = 0.0
+    # Share of the lanes that show windows after instructions: utterances of another role that the cloned role does not
+    # answer in words; choice. The rows in which movement depends on the words are a small part of a stream.
+    around_instructions: float = 0.0
     stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
     # Shares of the episodes read (with `windows=marked`, of the windows), by players: human-human, human-agent,
@@ -63,8 +69,9 @@ class DatasetConfig:
         check_at_least(1, self, "steps", "blocks", "cache_mb")
         if not 0 <= self.unknown_chance < 1:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
-        if not 0 <= self.around_utterances < 1:
-            raise ValueError(f"around_utterances is a share from 0 to below 1, got {self.around_utterances}")
+        for name in ("around_utterances", "around_instructions"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is a share from 0 to below 1, got {getattr(self, name)}")
         if not 0 <= self.mirror <= 1:
             raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
         check_mix(self.mix)
@@ -72,11 +79,24 @@ class DatasetConfig:
             raise ValueError(
                 f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
             )
+        if self.utterance_lanes + self.instruction_lanes >= self.lanes:
+            raise ValueError(
+                f"around_utterances={self.around_utterances:g} and around_instructions={self.around_instructions:g} "
+                f"leave none of {self.lanes} lanes for whole episodes; lower one of them, or give more lanes"
+            )
 
     @property
     def utterance_lanes(self) -> int:
         """The number of lanes with windows around utterances: at least one if any are wanted, and never all."""
-        wanted = max(1, round(self.lanes * self.around_utterances)) if self.around_utterances else 0
+        return self._some_lanes(self.around_utterances)
+
+    @property
+    def instruction_lanes(self) -> int:
+        """The number of lanes with windows after instructions, by the same rule."""
+        return self._some_lanes(self.around_instructions)
+
+    def _some_lanes(self, share: float) -> int:
+        wanted = max(1, round(self.lanes * share)) if share else 0
         return min(wanted, self.lanes - 1)
 
 
@@ -95,10 +115,11 @@ class DatasetActor:
         augmentation: AugmentationConfig | None = None,
         reflection: Reflection | None = None,
         spoken: MomentReader | None = None,
+        instructed: MomentReader | None = None,
         views: ViewWriter | None = None,
     ) -> None:
-        """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others. `views`: makes the rows from
-        which the learner draws pictures; None draws them here.
+        """`spoken` reads the first `config.utterance_lanes` lanes, `instructed` the next `config.instruction_lanes`,
+        `reader` the others. `views`: makes the rows from which the learner draws pictures; None draws them here.
 
         `seed`: of the words that are read as unknown, of the rater of each pass, of swapped and mirrored episodes.
 
@@ -111,8 +132,17 @@ class DatasetActor:
                 "`World.reflection`; set dataset.mirror=0"
             )
         self._reader = reader
-        self._spoken = spoken
-        self._spoken_lanes = 0 if spoken is None else config.utterance_lanes  # they come first
+        self._spoken_lanes = 0 if spoken is None else config.utterance_lanes
+        instructed_lanes = 0 if instructed is None else config.instruction_lanes
+        self._readers: dict[str, LaneReader | MomentReader] = {"reader": reader}
+        self._moment_lanes: list[tuple[MomentReader, int]] = []  # they come before those of `reader`
+        for name, moments, lanes in (
+            ("spoken", spoken, self._spoken_lanes),
+            ("instructed", instructed, instructed_lanes),
+        ):
+            if moments is not None:
+                self._readers[name] = moments
+                self._moment_lanes.append((moments, lanes))
         self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror, views)
         self._views = views
         self._config = config
@@ -128,11 +158,11 @@ class DatasetActor:
             augmentation.swapped_lanes(config.lanes) if augmentation is not None and layout.world.utterances else 0
         )
         self._true_lanes = config.lanes - swapped  # the others show swapped episodes
-        if self._true_lanes <= self._spoken_lanes:
+        if self._true_lanes <= self._spoken_lanes + instructed_lanes:
             raise ValueError(
-                f"of {config.lanes} lanes {self._spoken_lanes} show windows around utterances and {swapped} swapped "
-                "episodes, so none is left: give more lanes, or lower dataset.around_utterances or "
-                "reward.augmentation.probability"
+                f"of {config.lanes} lanes {self._spoken_lanes + instructed_lanes} show windows around utterances or "
+                f"instructions and {swapped} swapped episodes, so none is left: give more lanes, or lower "
+                "dataset.around_utterances, dataset.around_instructions or reward.augmentation.probability"
             )
         self._swaps: dict[int, tuple[int, DecodedEpisode | None]] = {}  # by lane: position, and the episode as swapped
         self._mirrored = np.zeros(config.lanes, bool)  # whether the current episode of each lane is mirrored
@@ -154,7 +184,7 @@ class DatasetActor:
                 self._writer.write(block, lane, at, shown)
                 untouched[at : at + window.stop - window.start, lane] = shown is window
                 at += window.stop - window.start
-        if self._spoken is not None:
+        if self._spoken_lanes:
             block = self._with_words_alone(block)
         if self._augmentation is not None and "heard" in block:  # a world without language has nothing to swap
             if self._augmentation.swaps == "windows":
@@ -168,10 +198,8 @@ class DatasetActor:
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""
-        spoken = {} if self._spoken is None else {"spoken": self._spoken.state()}
         return {
-            "reader": self._reader.state(),
-            **spoken,
+            **{name: reader.state() for name, reader in self._readers.items()},
             "turn": self._turn,
             "rng": self._rng.bit_generator.state,
             "mirrored": self._mirrored.tolist(),
@@ -179,9 +207,8 @@ class DatasetActor:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
-        self._reader.load_state(state["reader"])
-        if self._spoken is not None:
-            self._spoken.load_state(state["spoken"])
+        for name, reader in self._readers.items():
+            reader.load_state(state[name])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
         self._mirrored = np.array(state["mirrored"], bool)
@@ -227,9 +254,11 @@ class DatasetActor:
         return {**block, **shown, **_only(block, ~rows)}
 
     def _windows(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        if self._spoken is not None and lane < self._spoken_lanes:
-            return self._spoken.next(lane, rows)
-        return self._reader.next(lane - self._spoken_lanes, rows)
+        for reader, lanes in self._moment_lanes:
+            if lane < lanes:
+                return reader.next(lane, rows)
+            lane -= lanes
+        return self._reader.next(lane, rows)
 
     def _with_words_alone(self, block: Arrays) -> Arrays:
         """The block with `words_cloned`, and without the other targets of the lanes around utterances."""

@@ -1,9 +1,10 @@
-"""Resumable windows around moments of episodes: around marks, or around what a player says.
+"""Resumable windows around moments of episodes: around marks, around what a player says, or after an instruction.
 
-Most rows of an episode have no mark near them and teach a reward model nothing; and a solver speaks in one step of
-many, so that words get a small share of a clone's arithmetic. All moments are visited once per epoch in a shuffled
-order; each window has its moment at a random row after the first. The windows depend only on the snapshot, the seed and
-the number of windows read before.
+Most rows of an episode have no mark near them and teach a reward model nothing. A solver speaks in one step of many, so
+that words get a small share of a clone's arithmetic. And what it does depends on the instruction most in the first
+steps after it: later the thing that is meant is in front of the solver. All moments are visited once per epoch in a
+shuffled order; each window begins at a random one of the rows that its moment allows. The windows depend only on the
+snapshot, the seed and the number of windows read before.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class EpisodeMoments(NamedTuple):
     """Moments to read windows around."""
 
     found: list[EpisodeMoment]
-    rows_after: int  # from the row at which a moment's step begins to the row that its window has to show
+    rows_after: int  # from the row at which a moment's step begins to the row that its window shows after its first one
     identity: dict[str, Any]  # fields of a reader's state, in addition to snapshot and seed; JSON-able
 
 
@@ -68,6 +69,32 @@ def spoken_moments(snapshot: Snapshot, role: str, where: EpisodeFilter | None = 
             "set dataset.around_utterances=0"
         )
     return EpisodeMoments(found, 0, {"spoken by": role})
+
+
+def instruction_moments(
+    snapshot: Snapshot, role: str, steps: int, where: EpisodeFilter | None = None
+) -> EpisodeMoments:
+    """What the other roles say in the episodes of a snapshot that satisfy `where`, unless `role` says something before
+    the next such utterance: instructions, and not questions. Windows of `steps` steps begin in one of the `steps` steps
+    from the utterance on.
+
+    Files are read as by `spoken_moments`.
+
+    Raises:
+        ValueError: these episodes have no such utterance.
+    """
+    found = []
+    for meta in snapshot.metas(where or EpisodeFilter()):
+        said = sorted(meta.utterances, key=lambda each: each.frame)
+        for this, after in zip(said, [*said[1:], None], strict=True):
+            if this.role != role and (after is None or after.role != role):
+                found.append(EpisodeMoment(meta.id, "", this.frame))
+    if not found:
+        raise ValueError(
+            f"{snapshot.path} has no instruction to the {role}, so there are no windows after instructions: "
+            "set dataset.around_instructions=0"
+        )
+    return EpisodeMoments(found, steps, {"instructions to": role})
 
 
 class MomentReader:

@@ -256,11 +256,16 @@ class Config:
         lanes = {f"{name}.dataset.lanes": stage.dataset.lanes for name, stage in self.training_stages.items()}
         if not self.reinforce.learner.objective.weights.needs_demonstrations:
             del lanes["reinforce.dataset.lanes"]
+        # One lane for each sort of window, and CSS pairs two.
+        least = {
+            f"{name}.dataset.lanes": 1 + max(1, bool(data.around_utterances) + bool(data.around_instructions))
+            for name, data in ((name, stage.dataset) for name, stage in self.training_stages.items())
+        }
         return [
-            f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least 2; "
-            "lower runtime.datasets, or give a multiple of it as lanes"
+            f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least "
+            f"{least[name]}; lower runtime.datasets, or give a multiple of it as lanes"
             for name, count in lanes.items()
-            if count % readers or count < 2 * readers
+            if count % readers or count < least[name] * readers
         ]
 
     def _overwritten(self) -> list[str]:

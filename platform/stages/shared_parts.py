@@ -23,7 +23,7 @@ from interplay.core.settings_group import settings_group
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
-from interplay.episodes.moment_windows import MomentReader, marked_moments, spoken_moments
+from interplay.episodes.moment_windows import MomentReader, instruction_moments, marked_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import (
@@ -218,7 +218,8 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
     """A dataset actor over its share of the episodes and of the lanes of `what`.
 
     Raises:
-        ValueError: no episode is demonstrated, or none has the marks or utterances that windows are drawn around.
+        ValueError: no episode is demonstrated, or none has the marks, utterances or instructions that windows are drawn
+            around.
     """
     world, stage, where = run.make_world(), what.stage, what.where
     config = replace(what.config, lanes=what.config.lanes // share.of)
@@ -232,13 +233,16 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
         source = EpisodeSource(snapshot, world, role, cache)
         reader = MomentReader(source, marked_moments(snapshot, where), seed, **part)
     else:
-        lanes = config.lanes - config.utterance_lanes
+        lanes = config.lanes - config.utterance_lanes - config.instruction_lanes
         view: dict[str, Any] = {"world": world, "role": role, "cache_bytes": cache, "stagger": config.stagger}
         reader = LaneReader(snapshot, lanes, seed, where=where, **view, **part)
-    spoken = None
+    spoken = instructed = None
     if config.utterance_lanes:
         said = spoken_moments(snapshot, role, where)
         spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
+    if config.instruction_lanes:
+        asked = instruction_moments(snapshot, role, config.steps, where)
+        instructed = MomentReader(reader.source, asked, derive_seed(run.seed, stage, "asked"), **part)
     views = recorded_views(world, stage) if config.drawn_by == "learner" else None
     return DatasetActor(
         reader=reader,
@@ -250,6 +254,7 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
         augmentation=what.augmentation,
         reflection=world.reflection(),
         spoken=spoken,
+        instructed=instructed,
         views=views,
     )
 

@@ -24,7 +24,7 @@ from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow, LaneReader
-from interplay.episodes.moment_windows import MomentReader, marked_moments, spoken_moments
+from interplay.episodes.moment_windows import MomentReader, instruction_moments, marked_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN
 
@@ -265,7 +265,7 @@ def test_some_lanes_are_around_utterances_if_any_are_wanted_and_never_all(share:
 
 
 def test_lanes_for_utterances_and_swaps_alone_are_refused(snapshot: Snapshot) -> None:
-    with pytest.raises(ValueError, match="of 4 lanes 2 show windows around utterances and 2 swapped"):
+    with pytest.raises(ValueError, match="of 4 lanes 2 show windows around utterances or instructions and 2 swapped"):
         with_utterances(snapshot, replace(CONFIG, lanes=4, around_utterances=0.5), augmentation=AugmentationConfig(1.0))
 
 
@@ -294,6 +294,42 @@ def test_lanes_that_show_nothing_true_are_refused(snapshot: Snapshot) -> None:
     config = replace(CONFIG, lanes=2, around_utterances=0.5)
     with pytest.raises(ValueError, match="so none is left"):
         with_utterances(snapshot, config, augmentation=AugmentationConfig(1.0))
+
+
+def with_instructions(snapshot: Snapshot, config: DatasetConfig) -> DatasetActor:
+    reader = LaneReader(snapshot, config.lanes - config.instruction_lanes, 3, world=LineWorld())
+    instructed = MomentReader(reader.source, instruction_moments(snapshot, "solver", config.steps), 4)
+    parts: dict[str, Any] = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": np.random.default_rng(0)}
+    return DatasetActor(reader=reader, instructed=instructed, **parts)
+
+
+def test_lanes_after_instructions_are_cloned_and_the_others_are_streams(snapshot: Snapshot) -> None:
+    config = replace(CONFIG, lanes=3, around_instructions=0.3)
+    assert config.instruction_lanes == 1
+    actor, plain = with_instructions(snapshot, config), actor_of(snapshot)
+    cloned = 0
+    for _ in range(20):
+        arrays, stream = actor.unroll().arrays, plain.unroll().arrays
+        for key in stream:
+            np.testing.assert_array_equal(arrays[key][:, 1:], stream[key], err_msg=key)
+        assert arrays["first"][0, 0] and "words_cloned" not in arrays
+        cloned += int(arrays["cloned"][:, 0].sum())
+    assert cloned > 20
+
+
+def test_lanes_after_instructions_resume_bit_for_bit(snapshot: Snapshot) -> None:
+    config = replace(CONFIG, lanes=4, around_instructions=0.25)
+    straight, resumed = (with_instructions(snapshot, config) for _ in range(2))
+    for _ in range(3):
+        straight.unroll()
+    resumed.load_state(straight.state())
+    for _ in range(6):
+        assert_same_arrays(straight.unroll().arrays, resumed.unroll().arrays)
+
+
+def test_lanes_around_moments_leave_some_for_whole_episodes() -> None:
+    with pytest.raises(ValueError, match="leave none of 4 lanes for whole episodes"):
+        replace(CONFIG, lanes=4, around_utterances=0.5, around_instructions=0.5)
 
 
 def test_windows_around_marks_start_with_an_empty_memory(snapshot: Snapshot) -> None:

@@ -1,4 +1,5 @@
-"""Windows around utterances: each shows one of its role, every utterance is drawn, and a cursor resumes exactly."""
+"""Windows around utterances: each shows one of its role, every utterance is drawn, and a cursor resumes exactly.
+Windows after instructions begin in the steps after what another role says, unless it is answered in words."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from fake_corridor import Corridor, record_episode
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Utterance
 from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow
-from interplay.episodes.moment_windows import MomentReader, spoken_moments
+from interplay.episodes.moment_windows import MomentReader, instruction_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 
@@ -93,3 +94,28 @@ def test_an_unreadable_episode_is_left_out(snapshot: Snapshot, caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         windows = drawn(reader_of(snapshot), 30)
     assert {window.episode.meta.id for window in windows} == {name(0), name(2)} and "is damaged" in caplog.text
+
+
+def with_dialogue(root: Path, *said: tuple[int, str]) -> Snapshot:
+    """A store of one episode of 30 steps with these utterances, by step and role."""
+    store, frames = EpisodeStore(root), Corridor().spec.frames_per_step
+    episode = record_episode(Corridor(), seed=1, steps=30)[0]
+    utterances = tuple(Utterance(step * frames, role, "walk") for step, role in said)
+    meta = dataclasses.replace(episode.meta, id=name(0), utterances=utterances)
+    store.append(dataclasses.replace(episode, meta=meta))
+    return store.snapshot("run")
+
+
+def test_instructions_are_what_is_not_answered_in_words(tmp_path: Path) -> None:
+    frames = Corridor().spec.frames_per_step
+    snapshot = with_dialogue(tmp_path, (0, "setter"), (9, "setter"), (11, "solver"), (20, "setter"))
+    moments = instruction_moments(snapshot, "solver", 3)
+    assert [moment.frame // frames for moment in moments.found] == [0, 20]
+    reader = MomentReader(EpisodeSource(snapshot, Corridor(), "solver", 2**20), moments, 1)
+    assert {(w.start, w.stop) for w in drawn(reader, 60, rows=4)} == {(at, at + 4) for at in (0, 1, 2, 20, 21, 22)}
+
+
+def test_questions_alone_are_no_instructions(tmp_path: Path) -> None:
+    snapshot = with_dialogue(tmp_path, (0, "setter"), (4, "solver"))
+    with pytest.raises(ValueError, match=r"no instruction to the solver.*around_instructions=0"):
+        instruction_moments(snapshot, "solver", 3)
