@@ -340,3 +340,53 @@ def test_too_many_marks_a_second_are_refused(tmp_path: Path) -> None:
         address = f"/api/items/{given(client)['item']}/marks"
         studio.marks_a_second.allows(client.get("/api/me").json()["person"])
         assert client.post(address, json={"id": uuid.uuid4().hex, "frame": 1, "sign": 1}).status_code == 429
+
+
+def test_a_rater_whose_recording_was_deleted_is_given_the_next_one(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    mark(client, item, 4)
+    deleted = episode_of(studio, item)
+    studio.store.delete(deleted)
+    assert client.post(f"/api/items/{item['item']}/finish", json={}).status_code == 410
+    following = given(client)
+    assert following["item"] != item["item"] and episode_of(studio, following) != deleted
+    assert given(client)["item"] == following["item"]
+    (row,) = studio.database.rows("SELECT state, ended FROM assignments WHERE id = ?", item["item"])
+    assert row["state"] == "skipped" and row["ended"] is not None
+
+
+@pytest.mark.parametrize("withdrawn", ["recordings", "answers"])
+def test_a_qualification_leaves_out_what_was_deleted(studio: StudioContext, withdrawn: str) -> None:
+    practice, gold, left = studio.store.ids()[:3]
+    golden(studio, [practice, gold, left])
+    change_study(studio, qualification=Qualification(practice=(practice,), golds=(gold, left)))
+    client = rater(studio)
+    assert episode_of(studio, given(client)) == practice
+    if withdrawn == "recordings":
+        for episode in (practice, gold):
+            studio.store.delete(episode)
+    else:
+        studio.store.erase_marks("agreed:p-root")
+        golden(studio, [left])
+        finish(client, given(client))
+    item = given(client)
+    assert episode_of(studio, item) == left
+    mark(client, item, 9, 1)
+    mark(client, item, 16, -1)
+    finish(client, item)
+    standing = client.post("/api/mark/marks/next", json={}).json()["standing"]
+    assert standing["stage"] == "mark"
+
+
+def test_a_rater_is_not_graded_by_an_adjudication_that_was_deleted(studio: StudioContext) -> None:
+    golden(studio, studio.store.ids())
+    change_study(studio, checks=Checks(least_checks=1, pause_below=0.5))
+    client = rater(studio)
+    item = given(client)
+    studio.database.write("UPDATE assignments SET kind = 'gold' WHERE id = ?", item["item"])
+    studio.store.erase_marks("agreed:p-root")
+    mark(client, item, 9, 1)
+    assert finish(client, item)["finished"]
+    me = client.get("/api/me").json()
+    assert me["paused"] is None and not studio.results.of_person(me["person"], "marks", "gold")

@@ -16,6 +16,7 @@ LEASE_SECONDS = 2 * 3600.0  # after which another person may be given the episod
 # the qualification. `practice`: one whose answers are shown.
 ItemKind = Literal["mark", "gold", "swapped", "qualify", "practice"]
 KEPT_IN_STORE = ("mark", "gold")  # kinds whose marks train the reward model
+TESTS = ("practice", "qualify")  # kinds that come before the first ordinary item
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,15 @@ class CheckResults:
         self._database.insert("checks", "REPLACE", **of, **found)
 
     def of_person(self, person: str, study: str, *kinds: str) -> list[dict[str, Any]]:
-        """The results of these kinds, oldest first, with `passed` and `kind`."""
+        """The results of these kinds, oldest first, with `passed`, `kind` and `episode`."""
         marks = ", ".join("?" for _ in kinds)
         rows = self._database.rows(
-            f"SELECT * FROM checks WHERE person = ? AND study = ? AND kind IN ({marks}) ORDER BY at",
+            "SELECT checks.*, assignments.episode FROM checks JOIN assignments ON assignments.id = assignment "
+            f"WHERE checks.person = ? AND checks.study = ? AND checks.kind IN ({marks}) ORDER BY at",
             *(person, study, *kinds),
         )
-        return [{**json.loads(row["result"]), "passed": bool(row["passed"]), "kind": row["kind"]} for row in rows]
+        of_item = ("kind", "episode")
+        return [
+            {**json.loads(row["result"]), "passed": bool(row["passed"]), **{name: row[name] for name in of_item}}
+            for row in rows
+        ]

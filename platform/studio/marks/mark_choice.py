@@ -86,9 +86,10 @@ class MarkChoice:
         )
 
     def golds(self) -> set[str]:
-        """The episodes that were adjudicated, with or without a mark."""
+        """The listed episodes that were adjudicated, with or without a mark."""
         raters = self._store.raters()
-        return {episode for episode, names in raters.items() if any(name.startswith(AGREED) for name in names)}
+        agreed = {episode for episode, names in raters.items() if any(name.startswith(AGREED) for name in names)}
+        return agreed.intersection(self._store.ids())
 
     def _ordered(self, study: Study, wanted: Sequence[CatalogEntry], taken: Counter[str]) -> Choice:
         """One of the episodes by the study's order; those that others have begun come first."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from interplay.episodes.episode import EpisodeMeta
 from interplay.evaluation.mark_matching import MarkTrack
 from interplay.stages.live_config import SETTER, SOLVER
-from interplay.studio.marks.assignment import KEPT_IN_STORE, Assignment
+from interplay.studio.marks.assignment import KEPT_IN_STORE, TESTS, Assignment
 from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark, stored_frame
@@ -68,7 +68,7 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
     if standing.stage in ("consent", "over"):
         return {"item": None, "standing": standing.to_json(wanted)}
     with studio.choosing:  # two requests must not be given the same choice twice
-        given = studio.assignments.open_one(person.id, study)
+        given = _open_item(studio, person, study)
         if given is None:
             choice = studio.progression.next(person, wanted, standing)
             if choice is None:
@@ -80,7 +80,7 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
         "item": _item(given, _meta(studio, given), studio.keeper.marks(given)),
         "standing": standing.to_json(wanted),
         "warning": _share_passed(studio, person.id, wanted) < wanted.checks.warn_below,
-        "finished": sum(each.state == "finished" for each in had if each.kind not in ("practice", "qualify")),
+        "finished": sum(each.state == "finished" for each in had if each.kind not in TESTS),
         "most": wanted.most_episodes,
     }
 
@@ -165,9 +165,21 @@ def own_item(studio: StudioContext, item: str, person: Person) -> Assignment:
     return given
 
 
+def _open_item(studio: StudioContext, person: Person, study: str) -> Assignment | None:
+    """What the person has not ended yet; an item whose recording was deleted since is ended here."""
+    while (given := studio.assignments.open_one(person.id, study)) is not None:
+        try:
+            studio.store.entry(given.episode)
+        except KeyError:
+            studio.assignments.end(given.id, "skipped", "the recording was deleted")
+            continue
+        return given
+    return None
+
+
 def _skippable(studio: StudioContext, item: str, person: Person) -> Assignment:
     given = own_item(studio, item, person)
-    if given.kind in ("practice", "qualify"):
+    if given.kind in TESTS:
         raise HTTPException(409, "this one can't be left out")
     return given
 
@@ -176,14 +188,14 @@ def _meta(studio: StudioContext, given: Assignment) -> EpisodeMeta:
     try:
         return studio.meta(given.episode)
     except KeyError as error:
-        raise HTTPException(410, "this recording is gone; skip it") from error
+        raise HTTPException(410, "this recording was deleted; reload the page for the next one") from error
 
 
 def _checked(
     studio: StudioContext, given: Assignment, meta: EpisodeMeta, marks: list[PlacedMark]
 ) -> dict[str, Any] | None:
-    """The result of a check, kept; None for an ordinary item."""
-    if given.kind == "mark":
+    """The result of a check, kept; None for an ordinary item, and where the answers were deleted since."""
+    if given.kind == "mark" or (given.kind != "swapped" and given.episode not in studio.choice.golds()):
         return None
     if given.kind == "swapped":
         wrong = sum(mark.sign > 0 for mark in marks)

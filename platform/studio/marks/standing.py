@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from interplay.studio.marks.assignment import Assignments, Choice
+from interplay.studio.marks.assignment import TESTS, Assignments, Choice
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.people.person import People, Person
 from interplay.studio.people.studio_database import StudioDatabase
-from interplay.studio.studies.study import Study
+from interplay.studio.studies.study import Qualification, Study
 
 StudyStage = Literal["consent", "practice", "qualify", "mark", "play", "over"]
 
@@ -100,14 +100,18 @@ class Progression:
         return StudyStanding("play")
 
     def _marking(self, person: Person, study: Study) -> StudyStanding:
-        """Practice, qualification or items, or over after the last try at the qualification."""
-        qualification = study.qualification
+        """Practice, qualification or items, or over after the last try at the qualification.
+
+        Who was given an ordinary item has qualified, also where golds were deleted since.
+        """
+        qualification = self._qualification(study)
         had = self._assignments.of_person(person.id, study.name)
         practiced = {each.episode for each in had if each.kind == "practice" and each.state == "finished"}
         if set(qualification.practice) - practiced:
             return StudyStanding("practice")
-        if qualification.golds:
-            tries = self._tries(person.id, study)
+        qualified = any(each.kind not in TESTS and each.version == study.version for each in had)
+        if qualification.golds and not qualified:
+            tries = self._tries(person.id, study.name, qualification)
             if not any(passed for passed, _ in tries):
                 complete = sum(len(results) == len(qualification.golds) for _, results in tries)
                 left = qualification.tries - complete
@@ -118,32 +122,45 @@ class Progression:
                 )
         return StudyStanding("mark")
 
-    def _tries(self, person: str, study: Study) -> list[tuple[bool, list[dict[str, Any]]]]:
+    def _qualification(self, study: Study) -> Qualification:
+        """The qualification, without recordings that were deleted or left out, or whose answers were deleted."""
+        stated = study.qualification
+        if not (stated.practice or stated.golds):
+            return stated
+        golds = self._choice.golds()
+        left = {name: tuple(each for each in getattr(stated, name) if each in golds) for name in ("practice", "golds")}
+        return stated.model_copy(update=left)
+
+    def _tries(self, person: str, study: str, qualification: Qualification) -> list[tuple[bool, list[dict[str, Any]]]]:
         """The tries at the qualification: (passed, results of its golds); the last may be incomplete."""
-        results = self._results.of_person(person, study.name, "qualify")
-        size = len(study.qualification.golds)
-        tries = [results[start : start + size] for start in range(0, len(results), size)] if size else []
-        return [(self._passed(study, each), each) for each in tries]
+        results, size = self._qualifying(person, study, qualification), len(qualification.golds)
+        tries = [results[start : start + size] for start in range(0, len(results), size)]
+        return [(_passed(qualification, each), each) for each in tries]
+
+    def _qualifying(self, person: str, study: str, qualification: Qualification) -> list[dict[str, Any]]:
+        """The results of a person at the golds of the qualification, oldest first."""
+        results = self._results.of_person(person, study, "qualify")
+        return [result for result in results if result["episode"] in qualification.golds]
 
     def next(self, person: Person, study: Study, standing: StudyStanding) -> Choice | None:
         """What a person is to be given at this standing; None if nothing is left."""
-        qualification = study.qualification
         if standing.stage == "mark":
             return self._choice.next(person.id, study)
+        qualification = self._qualification(study)
         had = self._assignments.of_person(person.id, study.name)
         if standing.stage == "practice":
             done = {each.episode for each in had if each.kind == "practice"}
             left = [episode for episode in qualification.practice if episode not in done]
             return Choice(left[0], "practice", "practice", 1.0) if left else None
         if standing.stage == "qualify":
-            count = len(self._results.of_person(person.id, study.name, "qualify"))
+            count = len(self._qualifying(person.id, study.name, qualification))
             return Choice(qualification.golds[count % len(qualification.golds)], "qualify", "qualify", 1.0)
         return None
 
-    def _passed(self, study: Study, results: list[dict[str, Any]]) -> bool:
-        wanted = study.qualification
-        if len(results) < len(wanted.golds):
-            return False
-        agreement = sum(result["f1"] for result in results) / len(results)
-        wrong = sum(result["wrong_signs"] for result in results)
-        return bool(agreement >= wanted.least_agreement and wrong <= wanted.most_wrong_signs)
+
+def _passed(wanted: Qualification, results: list[dict[str, Any]]) -> bool:
+    if len(results) < len(wanted.golds):
+        return False
+    agreement = sum(result["f1"] for result in results) / len(results)
+    wrong = sum(result["wrong_signs"] for result in results)
+    return bool(agreement >= wanted.least_agreement and wrong <= wanted.most_wrong_signs)
