@@ -145,6 +145,21 @@ def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further
     assert meta.frames == STEPS * 8 and meta.prompts[-2].verdict == "done"
 
 
+def test_what_is_typed_while_the_world_is_made_again_is_not_taken_for_words_of_the_journal(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    killed = session(given)
+    killed.begin()
+    play(killed, 16)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        host = SessionHost(Connection(theirs), given, None)
+        for message in ({"kind": "say", "seat": "solver", "text": "too early"}, {"kind": "resume"}):
+            host._take(message)
+        play(host._session, 8)
+        episode = host._session.finish("left")
+    assert episode is not None and [(said.frame, said.text) for said in episode.meta.utterances] == [(8, "frame 5")]
+
+
 def test_an_ended_journal_gives_its_episode_again(tmp_path: Path) -> None:
     live = session(settings(tmp_path))
     live.begin()

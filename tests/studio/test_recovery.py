@@ -21,6 +21,7 @@ from test_stand_ins import no_agents
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
 from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.picture_wire import SHOWN
 from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.viewer import Viewer
@@ -100,6 +101,14 @@ def test_a_session_whose_task_fails_ends(tmp_path: Path) -> None:
         return await asyncio.wait_for(over, timeout=MINUTE)
 
     assert asyncio.run(ended())["why"] == "interrupted"
+
+
+def test_what_is_typed_before_the_world_is_there_comes_back_to_the_page(tmp_path: Path) -> None:
+    session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
+    viewer = Viewer(cast(WebSocket, None), "solver")
+    SeatReader(session, viewer, cast(LiveHouse, None))._speak({"kind": "say", "text": "lift the ball"})
+    (notice,) = viewer._messages
+    assert notice["kind"] == "notice" and notice["unsaid"] == "lift the ball"
 
 
 def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:

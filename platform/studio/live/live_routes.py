@@ -248,9 +248,13 @@ class SeatReader:
             text = " ".join(text.split())
         if not 0 < len(text) <= self._live.utterance_letters or any(category(letter) in UNTYPED for letter in text):
             raise BadMessage(f"an utterance has 1 to {self._live.utterance_letters} letters, and no control characters")
-        if not self._utterances.allows(""):
-            notice = "You are talking too fast; wait a little, and press Enter again."
-            self._viewer.tell({"kind": "notice", "text": notice, "unsaid": text})
+        problem = ""
+        if self._hosted.started is None:
+            problem = "The world is not there yet; press Enter again once it is."
+        elif not self._utterances.allows(""):
+            problem = "You are talking too fast; wait a little, and press Enter again."
+        if problem:
+            self._viewer.tell({"kind": "notice", "text": problem, "unsaid": text})
             return
         self._hosted.send(kind="say", seat=self._viewer.seat, text=text)
 

@@ -103,7 +103,7 @@ class SessionHost:
                 self._resume()
             case "input":
                 self._input(seat, message)
-            case "say":
+            case "say" if self._begun:  # what comes earlier would be taken for words of the journal
                 self._session.say(seat, message["text"])
             case "verdict":
                 self._session.judge(message["verdict"])
