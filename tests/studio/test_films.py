@@ -104,6 +104,37 @@ def test_the_drawing_process_is_replaced_when_it_dies(tmp_path: Path) -> None:
     assert len(with_library(tmp_path / "films", 1.0, use)) == STEPS + 1
 
 
+def test_a_film_that_was_being_drawn_when_its_recording_was_deleted_is_removed(tmp_path: Path) -> None:
+    source = stored(tmp_path)
+
+    async def use(library: FilmLibrary) -> None:
+        await library.plan(source)
+        drawing = asyncio.create_task(library.pack(source, "strip"))
+        await asyncio.sleep(0)
+        library.forget(source)
+        with pytest.raises(FilmFailed, match="deleted"):
+            await drawing
+        assert not list((tmp_path / "films").iterdir())
+
+    with_library(tmp_path / "films", 1.0, use)
+
+
+def test_files_that_vanish_while_old_films_are_looked_for_disturb_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stored(tmp_path)
+    listed = Path.iterdir
+
+    def with_vanished(folder: Path) -> list[Path]:
+        return [*listed(folder), folder / "strip.pack.123.tmp"]
+
+    async def use(library: FilmLibrary) -> None:
+        monkeypatch.setattr(Path, "iterdir", with_vanished)
+        assert len(read_pack(await library.pack(source, "strip"))) == STEPS + 1
+
+    with_library(tmp_path / "films", 1.0, use)
+
+
 def test_a_missing_recording_is_a_line_and_old_films_are_dropped(tmp_path: Path) -> None:
     source = stored(tmp_path)
 

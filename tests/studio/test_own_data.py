@@ -14,6 +14,7 @@ from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Mark, Prompt, Utterance
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
+from interplay.studio.marks.assignment import Choice
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.own_data_routes import erase, kept_of
 from interplay.studio.studies.study import FIRST_PLAY
@@ -191,6 +192,60 @@ def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_p
     assert [each["text"] for each in ours["setter"]["said"]] == ["setter"]
     assert [each["frame"] for each in ours["copilot"]["said"]] == [3], "what the agent said is not the person's"
     assert names["setter"] not in kept["copilot"].text and ours["copilot"]["seats"] == ["copilot"]
+
+
+def test_the_reasons_for_which_recordings_are_left_out_forget_a_person(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = studio.store.ids()
+        client = logged_in(studio, "adjudicate", "research")
+        person = client.get("/api/me").json()["person"]
+        reason = {"reason": f"left out by {person}, like {person}2"}
+        assert client.post(f"/api/desk/recordings/{episode}/void", json=reason).status_code == 200
+        erase(studio, person)
+        assert studio.store.flags() == {episode: f"left out by someone, like {person}2"}
+    files = [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(person in content.replace(f"{person}2", "") for content in files)
+
+
+def test_words_shown_to_raters_of_other_recordings_are_deleted_with_their_episode(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        for seed in range(3):
+            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+        played, *others = studio.store.ids()
+        words = next(said.text for said in studio.meta(played).utterances if said.role == "setter")
+        session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+        studio.database.write(session, "s1", played, json.dumps({"setter": "p-aaaaaa"}))
+        open_one, ended = (
+            studio.assignments.give("p-bbbbbb", "marks", 1, Choice(each, "swapped", "swapped", 1.0, request=words))
+            for each in others
+        )
+        studio.assignments.end(ended.id, "finished", "seen 3")
+        erase(studio, "p-aaaaaa")
+        rows = {row["id"]: row for row in studio.database.rows("SELECT * FROM assignments")}
+        assert [rows[each.id]["state"] for each in (open_one, ended)] == ["skipped", "finished"]
+        assert rows[ended.id]["reason"] == "seen 3" and not any(row["request"] for row in rows.values())
+
+
+def test_nothing_comes_from_a_person_s_pages_while_it_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.store.append(record_episode(LineWorld(), 0, 6)[0])
+        client = logged_in(studio, "mark", person="p-aaaaaa")
+        agree_to(studio, client)
+        item = client.post("/api/mark/marks/next", json={}).json()["item"]["item"]
+        wipe, answers = studio.store.erase_marks, []
+
+        def wiped_and_marked(rater: str) -> list[str]:
+            snapshots = wipe(rater)
+            late = {"id": uuid.uuid4().hex, "frame": 4, "sign": 1}
+            answers.append(client.post(f"/api/items/{item}/marks", json=late).status_code)
+            return snapshots
+
+        monkeypatch.setattr(studio.store, "erase_marks", wiped_and_marked)
+        erase(studio, "p-aaaaaa")
+        assert answers == [401, 401] and not studio.store.marks()
 
 
 def test_the_audit_log_forgets_a_person_in_lists_too(tmp_path: Path) -> None:

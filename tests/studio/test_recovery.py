@@ -111,6 +111,21 @@ def test_what_is_typed_before_the_world_is_there_comes_back_to_the_page(tmp_path
     assert notice["kind"] == "notice" and notice["unsaid"] == "lift the ball"
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_interrupted_session_of_a_deleted_person_leaves_no_journal(tmp_path: Path, is_known: bool) -> None:
+    with open_studio(tmp_path) as studio:
+        if is_known:
+            row = ("s1", "live", 1, 0.0, json.dumps(PEOPLE))
+            studio.database.write(
+                "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row
+            )
+        session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
+        journal = Path(session.settings.journal)
+        journal.write_text(json.dumps(PEOPLE))
+        LiveHouse(studio)._over(session, {"kind": "ended", "why": "interrupted", "path": ""})
+        assert journal.exists() == is_known
+
+
 def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "s1.journal"
     former = subprocess.Popen(

@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,11 +47,12 @@ class FilmLibrary:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None  # from and to the process
         self._asking = asyncio.Lock()  # the process answers one request after another
         self._drawing: dict[Path, asyncio.Task[None]] = {}
+        self._forgotten: set[Path] = set()  # folders of deleted episodes
+        self._dropping = threading.Lock()
 
     async def plan(self, source: FilmSource) -> Mapping[str, Any]:
         """What the film consists of, as `FilmPlan.to_json` gives it."""
-        file = await self._made(source, "plan", "plan.json")
-        plan: dict[str, Any] = json.loads(await asyncio.to_thread(file.read_bytes))
+        plan: dict[str, Any] = json.loads(await self._content(source, "plan", "plan.json"))
         return plan
 
     async def pack(self, source: FilmSource, part: str | int) -> bytes:
@@ -58,11 +61,11 @@ class FilmLibrary:
         Raises:
             FilmFailed: it can't be drawn.
         """
-        file = await self._made(source, part, f"{part}.pack")
-        return await asyncio.to_thread(file.read_bytes)
+        return await self._content(source, part, f"{part}.pack")
 
     def forget(self, source: FilmSource) -> None:
-        """Removes what is cached of an episode."""
+        """Removes what is cached of an episode, now and once what is being drawn of it is there."""
+        self._forgotten.add(self._place(source))
         shutil.rmtree(self._place(source), ignore_errors=True)
 
     def close(self) -> None:
@@ -75,12 +78,20 @@ class FilmLibrary:
     def _place(self, source: FilmSource) -> Path:
         return self._folder / f"{source.sha256[:32]}-{self._height}-{self._quality}"
 
+    async def _content(self, source: FilmSource, part: str | int, name: str) -> bytes:
+        for _ in range(ATTEMPTS):
+            file = await self._made(source, part, name)
+            with suppress(FileNotFoundError):  # dropped before it was read
+                return await asyncio.to_thread(file.read_bytes)
+        raise FilmFailed("the film was dropped from the cache before it was read; raise studio.films_gb")
+
     async def _made(self, source: FilmSource, part: str | int, name: str) -> Path:
         """The file of a part, drawn now if it is missing; requests for the same part wait for one drawing."""
         file = self._place(source) / name
-        if file.exists():
+        with suppress(FileNotFoundError):  # dropped in this moment: drawn again
             os.utime(file.parent)
-            return file
+            if file.exists():
+                return file
         if file not in self._drawing:
             task = asyncio.create_task(self._draw(source, part))
             self._drawing[file] = task
@@ -95,6 +106,9 @@ class FilmLibrary:
                 error = await self._ask(request)
             except ConnectionError:
                 continue
+            if self._place(source) in self._forgotten:
+                self.forget(source)
+                raise FilmFailed("this recording was deleted")
             if error:
                 raise FilmFailed(error)
             await asyncio.to_thread(self._drop_oldest, self._place(source))
@@ -124,14 +138,23 @@ class FilmLibrary:
             return str(answer.get("error", ""))
 
     def _drop_oldest(self, keep: Path) -> None:
-        films = sorted(
-            (film for film in self._folder.iterdir() if film.is_dir()), key=lambda film: film.stat().st_mtime
-        )
-        sizes = {film: sum(file.stat().st_size for file in film.iterdir()) for film in films}
-        total = sum(sizes.values())
-        for film in films:
-            if total <= self._limit:
-                return
-            if film != keep:
-                shutil.rmtree(film, ignore_errors=True)
-                total -= sizes[film]
+        with self._dropping:
+            found = {film: _age_and_size(film) for film in self._folder.iterdir() if film.is_dir()}
+            total = sum(size for _, size in found.values())
+            for film in sorted(found, key=lambda each: found[each]):
+                if total <= self._limit:
+                    return
+                if film != keep:
+                    shutil.rmtree(film, ignore_errors=True)
+                    total -= found[film][1]
+
+
+def _age_and_size(film: Path) -> tuple[float, int]:
+    """When a film was used last, and its bytes; files that are renamed or removed in the meantime do not count."""
+    used, size = 0.0, 0
+    with suppress(FileNotFoundError):
+        used = film.stat().st_mtime
+        for file in film.iterdir():
+            with suppress(FileNotFoundError):
+                size += file.stat().st_size
+    return used, size

@@ -208,7 +208,7 @@ class LiveHouse:
             episode,
             session.settings.session,
         )
-        if message["why"] not in KEPT_JOURNALS or episode is not None:
+        if message["why"] not in KEPT_JOURNALS or episode is not None or not known:
             journal.unlink(missing_ok=True)  # last: a start after a kill before this line does all of it again
 
 

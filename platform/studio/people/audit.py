@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ class AuditLog:
             self._lines.append({"time": time.time(), "event": event, "person": person, **details})
 
     def forget(self, person: str) -> None:
-        """Replaces a pseudonym everywhere in the log, also in lists of people; the events stay."""
+        """Replaces a pseudonym everywhere in the log, also in lists of people and in reasons; the events stay."""
         with self._lock:
             rows = self._lines.read()
             kept = [{key: _without(value, person) for key, value in row.items()} for row in rows]
@@ -38,7 +39,10 @@ class AuditLog:
             return self._lines.newest(count)[::-1]
 
 
+def without(text: str, person: str) -> str:
+    """A text in which a pseudonym is replaced by `FORGOTTEN`."""
+    return re.sub(rf"(?<![\w-]){re.escape(person)}(?![\w-])", FORGOTTEN, text)
+
+
 def _without(value: Any, person: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    return ",".join(FORGOTTEN if part == person else part for part in value.split(","))
+    return without(value, person) if isinstance(value, str) else value

@@ -17,6 +17,7 @@ from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
+from interplay.studio.people.audit import without
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Someone, Studio, cookie_name
@@ -26,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/data")
 TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
+# A request that is shown to raters of other recordings; an item that is marked under it ends.
+SWAPPED_WORDS = """UPDATE assignments SET request = NULL, state = iif(state = 'open', 'skipped', state),
+    reason = coalesce(reason, ?), ended = coalesce(ended, ?) WHERE request = ?"""
 
 
 class Deletion(Strict):
@@ -102,9 +106,12 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
 
 def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played."""
+    studio.database.write("DELETE FROM logins WHERE person = ?", person)  # first: nothing more comes from its pages
+    _unsign_flags(studio, person)
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
     episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
+    asked = {text for episode in episodes for text in _asked_in(studio, episode)}
     erase_episodes(studio, person, episodes)
     own = "SELECT id FROM assignments WHERE person = ?"
     studio.database.erase(
@@ -112,11 +119,19 @@ def erase(studio: StudioContext, person: str) -> list[str]:
             (f"DELETE FROM shown WHERE assignment IN ({own})", (person,)),
             *((f"DELETE FROM {table} WHERE person = ?", (person,)) for table in TABLES),
             ("DELETE FROM people WHERE id = ?", (person,)),
+            *((SWAPPED_WORDS, ("the request was deleted", time.time(), text)) for text in asked),
         ]
     )
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
+
+
+def _unsign_flags(studio: StudioContext, person: str) -> None:
+    """Removes a pseudonym from the reasons for which recordings are left out."""
+    for episode, reason in studio.store.flags().items():
+        if (unsigned := without(reason, person)) != reason:
+            studio.store.change({"change": "flag", "episode": episode, "reason": unsigned})
 
 
 def raters_of(person: str) -> tuple[str, str]:
@@ -166,11 +181,25 @@ def episodes_of(studio: StudioContext, person: str) -> list[str]:
 
 
 def _played_in(studio: StudioContext, episode: str, person: str) -> bool:
+    meta = _readable(studio, episode)
+    return meta is not None and person in meta.people.values()
+
+
+def _asked_in(studio: StudioContext, episode: str) -> list[str]:
+    """What the setter of an episode said."""
+    meta = _readable(studio, episode)
+    return [] if meta is None else [said.text for said in meta.utterances if said.role == SETTER]
+
+
+def _readable(studio: StudioContext, episode: str) -> EpisodeMeta | None:
+    """The metadata of an episode; None if it was deleted or can't be read."""
     try:
-        return person in studio.store.meta(episode).people.values()
+        return studio.store.meta(episode)
+    except KeyError:
+        return None
     except (DamagedEpisode, UnknownFormat) as error:
         logger.warning("it is unknown who played in an episode: %s", error)
-        return False
+        return None
 
 
 def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) -> None:

@@ -154,7 +154,7 @@ byId('remove').addEventListener('click', remove);
 byId('leaveOut').hidden = !person.roles.includes('research');
 byId('leaveOut').addEventListener('click', () => guarded(async () => {
   const { episode } = work;
-  await post(`/api/desk/recordings/${episode}/void`, { reason: word('quality.void_reason', { person: person.person }) });
+  await post(`/api/desk/recordings/${episode}/void`, { reason: word('quality.void_reason') });
   drafts.delete(episode);
   byId('work').hidden = true;
   say(byId('message'), word('quality.voided', { episode }), 'good');
