@@ -333,6 +333,25 @@ def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -
     assert kept == ["marks-v1.json", "marks-v2.json"]
 
 
+def test_a_changed_consent_needs_another_version_once_someone_has_agreed(studio: StudioContext) -> None:
+    study, researcher = studio.studies.find("marks"), logged_in(studio, "research")
+    assert study is not None
+
+    def keep(version: int, text: str, must: tuple[str, ...] = study.consent.must) -> Any:
+        consent = study.consent.model_copy(update={"version": version, "text": text, "must": must})
+        changed = study.model_copy(update={"consent": consent, "raters": 2})
+        return researcher.post("/api/desk/studies", json=changed.model_dump(mode="json"))
+
+    assert keep(1, "Nobody has agreed yet.").status_code == 200
+    client = rater(studio)
+    for answer in (keep(1, "Another text."), keep(1, "Nobody has agreed yet.", must=())):
+        assert answer.status_code == 422 and "give the changed one version 2" in answer.json()["error"]
+    assert keep(1, "Nobody has agreed yet.").status_code == 200, "other changes need none"
+    assert given(client) is not None
+    assert keep(2, "Another text.").status_code == 200
+    assert client.post("/api/mark/marks/next", json={}).json()["standing"]["stage"] == "consent"
+
+
 def test_too_many_marks_a_second_are_refused(tmp_path: Path) -> None:
     filled(tmp_path, 1)
     with open_studio(tmp_path, StudioConfig(limits=StudioLimits(marks_per_second=1))) as studio:

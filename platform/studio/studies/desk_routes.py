@@ -68,7 +68,8 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
     if study.is_live:
         with answering(ValueError, 422):
             studio.served.live_config(study)
-    kept = studio.studies.keep(study)
+    with answering(ValueError, 422):
+        kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
     return kept.model_dump()
 

@@ -42,7 +42,12 @@ class StudyFolder:
         return self._studies.get((name, max(versions) if version is None else version)) if versions else None
 
     def keep(self, study: Study) -> Study:
-        """Writes a study: over the newest version if no one has taken part in it, else as a new one."""
+        """Writes a study: over the newest version if no one has taken part in it, else as a new one.
+
+        Raises:
+            ValueError: its consent is another than that of the same version to which people have agreed.
+        """
+        self._refuse_changed_consent(study)
         before = self.find(study.name)
         version = 1 if before is None else before.version + self._is_used(before)
         kept = study.model_copy(update={"version": version})
@@ -54,6 +59,18 @@ class StudyFolder:
         kept = study.model_copy(update={"open": is_open})
         self._write(kept)
         return kept
+
+    def _refuse_changed_consent(self, study: Study) -> None:
+        version = study.consent.version
+        query = "SELECT 1 FROM consents WHERE study = ? AND version = ? LIMIT 1"
+        consents = [each.consent for (name, _), each in self._studies.items() if name == study.name]
+        changed = any(each != study.consent for each in consents if each.version == version)
+        if changed and self._database.rows(query, study.name, version):
+            following = max(each.version for each in consents) + 1
+            raise ValueError(
+                f"consent: people have agreed to another text of version {version}; give the changed one version "
+                f"{following}, so that they are asked again"
+            )
 
     def _is_used(self, study: Study) -> bool:
         tables = ("assignments", "consents", "sessions")
