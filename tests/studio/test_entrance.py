@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.websockets import WebSocketDisconnect
@@ -54,11 +55,13 @@ def test_neither_codes_nor_cookies_are_kept(tmp_path: Path) -> None:
 def test_a_platform_id_finds_the_same_person_again(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         code = studio.invitations.make(["mark"], uses=3, seconds=60.0)
-        entrance = {"code": code, "platform": {"PROLIFIC_PID": "abc"}}
+        entrance: dict[str, Any] = {"code": code, "platform": {"PROLIFIC_PID": "abc"}}
         people = {visitor(studio).post("/api/enter", json=entrance).json()["person"] for _ in range(2)}
         assert len(people) == 1
-        refused = visitor(studio).post("/api/enter", json={"code": code, "platform": {"email": "a@b.c"}})
-        assert refused.status_code == 422
+        for known in ({}, entrance["platform"]):
+            refused = visitor(studio).post("/api/enter", json={"code": code, "platform": {**known, "email": "a@b.c"}})
+            assert refused.status_code == 422
+        assert [row["name"] for row in studio.database.rows("SELECT name FROM identities")] == ["abc"]
 
 
 def test_a_platform_id_gives_no_role_that_the_invitation_does_not_give(tmp_path: Path) -> None:

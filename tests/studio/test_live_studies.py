@@ -17,8 +17,10 @@ from test_live_session import check_replay, make_world
 
 from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.live_judgements import EVALUATION, judged_requests
+from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
-from interplay.studio.studies.study import Consent, LivePlan, Study
+from interplay.studio.live.live_house import KEPT_ENDED, LiveHouse
+from interplay.studio.studies.study import FIRST_PLAY, Consent, LivePlan, Study
 
 ASK = Consent(text="You are recorded.", must=("I agree.",))
 
@@ -119,6 +121,17 @@ def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -
         assert session != room["session"] and second.join()[0] == session
         assert player.until("end")["why"] == "left", "the room ends where the episode begins"
     assert not list((tmp_path / "store" / "episodes").glob("*/*.npz"))
+
+
+def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
+    with open_studio(tmp_path) as studio:
+        house = LiveHouse(studio)
+        for number in range(KEPT_ENDED + 20):
+            room = house.practice(FIRST_PLAY, f"p-{number}")
+            room._finish({"kind": "ended", "why": "left", "path": ""})
+        last = house.practice(FIRST_PLAY, "p-last")
+        assert len(house.sessions) == KEPT_ENDED + 1 and last.settings.session in house.sessions
 
 
 def test_blocks_of_agents_follow_from_what_the_version_holds(tmp_path: Path) -> None:

@@ -139,6 +139,30 @@ def test_the_scores_of_deleted_episodes_are_deleted_too(tmp_path: Path) -> None:
         assert not memories.exists() and studio.choice.scores("uncertain") == studio.choice.scores("novel") == {}
 
 
+@pytest.mark.parametrize("kind", ["mark", "gold", "swapped"])
+def test_a_download_does_not_tell_the_kind_of_an_item_that_is_not_finished(tmp_path: Path, kind: str) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = studio.store.ids()
+        studio.store.add_marks([Mark(episode, "agreed:p-root", 3, 1)])
+        client = logged_in(studio, "mark")
+        agree_to(studio, client)
+        item = client.post("/api/mark/marks/next", json={}).json()["item"]["item"]
+        request = "lift the ball" if kind == "swapped" else None
+        studio.database.write("UPDATE assignments SET kind = ?, rule = ?, request = ?", kind, kind, request)
+        client.post(f"/api/items/{item}/marks", json={"id": uuid.uuid4().hex, "frame": 4, "sign": 1})
+        begun = client.get("/api/data/download").json()
+        (given,) = begun["assignments"]
+        assert not {"kind", "rule", "request", "score", "probability"} & given.keys() and given["state"] == "open"
+        assert len(begun["shown"]) == 1 and not begun["marks"] and not begun["checks"]
+        client.post(f"/api/items/{item}/finish", json={"confirmed": True})
+        ended = client.get("/api/data/download").json()
+        assert ended["assignments"][0]["kind"] == kind and len(ended["marks"]) == (kind != "swapped")
+        assert len(ended["checks"]) == (kind != "mark") and not any(
+            "answers" in row["result"] for row in ended["checks"]
+        )
+
+
 def test_a_deleted_episode_has_no_metadata(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         studio.store.append(record_episode(LineWorld(), 0, 6)[0])

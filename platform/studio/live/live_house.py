@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 PRACTICE_SECONDS = 3600.0
 CHECK_PATIENCE = 0.5  # seconds of a request of the lobby that wait for an agent
+KEPT_ENDED = 50  # sessions that are still listed after their end
 KEPT_JOURNALS = ("interrupted", "failed")  # endings after which the next start of the studio continues the journal
 
 
@@ -182,6 +183,9 @@ class LiveHouse:
         )
 
     def _host(self, settings: SessionSettings, *, resume: bool) -> HostedSession:
+        ended = [name for name, each in self.sessions.items() if each.ended is not None and each.pid is None]
+        for name in ended[:-KEPT_ENDED]:
+            del self.sessions[name]
         session = HostedSession(settings, self._over, self.agents.connect)
         self.sessions[settings.session] = session
         session.start(resume=resume)

@@ -130,7 +130,7 @@ async def leave_lobby(house: StudioHouse, person: SomePlayer) -> dict[str, Any]:
 
 @router.get("/api/live/sessions")
 async def sessions(house: StudioHouse, _: Researcher) -> dict[str, Any]:
-    """The sessions of this start: phase and people."""
+    """The sessions of this start, of those that have ended the last ones: phase and people."""
     return {
         "sessions": [
             {"session": name, "phase": each.phase, "people": each.people, "process": each.pid}

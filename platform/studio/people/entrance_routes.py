@@ -63,11 +63,9 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
 
 
 def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:
+    if any(key not in PLATFORM_IDS or not 0 < len(name) <= NAME_LENGTH for key, name in platform.items()):
+        raise HTTPException(422, f"platform: ids are {' and '.join(PLATFORM_IDS)}, of {NAME_LENGTH} letters at most")
     for key, name in platform.items():
-        if key not in PLATFORM_IDS or not 0 < len(name) <= NAME_LENGTH:
-            raise HTTPException(
-                422, f"platform: ids are {' and '.join(PLATFORM_IDS)}, of {NAME_LENGTH} letters at most"
-            )
         found: Person | None = studio.people.identified(key, name)
         if found is not None:
             return found

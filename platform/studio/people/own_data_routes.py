@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/data")
 TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
+TELLING = ("kind", "request", "rule", "score", "probability")  # columns that tell the kind of an item
 # A request that is shown to raters of other recordings; an item that is marked under it ends.
 SWAPPED_WORDS = """UPDATE assignments SET request = NULL, state = iif(state = 'open', 'skipped', state),
     reason = coalesce(reason, ?), ended = coalesce(ended, ?) WHERE request = ?"""
@@ -57,7 +58,11 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
 
 @router.get("/download")
 def download(studio: Studio, person: Someone) -> Response:
-    """Everything that is kept of the person, as one JSON file."""
+    """Everything that is kept of the person, as one JSON file.
+
+    It does not tell what raters must not know: of which kind an unfinished item is, and the answers of golds. The marks
+    of unfinished items are among those `shown` alone, because only some kinds are kept in the store.
+    """
     tables = {
         table: [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person.id)]
         for table in TABLES
@@ -66,7 +71,12 @@ def download(studio: Studio, person: Someone) -> Response:
     shown = studio.database.rows(
         "SELECT shown.* FROM shown JOIN assignments ON shown.assignment = assignments.id WHERE person = ?", person.id
     )
+    begun = {row["id"] for row in tables["assignments"] if row["state"] == "open"}
+    unfinished = {row["mark"] for row in shown if row["assignment"] in begun}
+    tables["assignments"] = [_blind(row) if row["id"] in begun else row for row in tables["assignments"]]
+    tables["checks"] = [{**row, "result": _without_answers(row["result"])} for row in tables["checks"]]
     marks = [vars(mark) for rater in raters_of(person.id) for mark in studio.store.marks(rater=rater)]
+    marks = [mark for mark in marks if mark["id"] not in unfinished]
     everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
     everything["sessions"] = [_session(studio, session, person.id) for session in played(studio, person.id)]
     name = f'attachment; filename="{person.id}.json"'
@@ -143,6 +153,15 @@ def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:
     """The live sessions in which a person had a seat."""
     rows = studio.database.rows("SELECT * FROM sessions ORDER BY started")
     return [dict(row) for row in rows if person in json.loads(row["seats"]).values()]
+
+
+def _blind(assignment: Mapping[str, Any]) -> dict[str, Any]:
+    """An assignment without what tells its kind."""
+    return {name: value for name, value in assignment.items() if name not in TELLING}
+
+
+def _without_answers(result: str) -> str:
+    return json.dumps({name: value for name, value in json.loads(result).items() if name != "answers"})
 
 
 def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dict[str, Any]:
