@@ -1,4 +1,4 @@
-"""The page of a person's own data, in a real browser."""
+"""The first page of a person, and that of its own data, in a real browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from small_house import ENV
 from studio_process import started
 from test_live_protocol import invited
 
+from interplay.studio.people.invitation import make_invitation
+
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+
+def test_an_invitation_to_a_study_begins_with_its_consent(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ENV) as studio:
+        code = make_invitation(tmp_path, ["mark"], study="marks", seconds=60.0)
+        page = browser.new_page()
+        page.goto(f"{studio.origin}/i#{code}")
+        page.get_by_test_id("continue").click()
+        page.wait_for_url(f"{studio.origin}/consent?study=marks")
+        page.close()
 
 
 def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 from studio_client import ORIGIN, PORT, logged_in, open_studio, visitor
 
 from interplay.stages.studio_config import StudioConfig, StudioLimits
+from interplay.studio.studies.study import FIRST_PLAY
 from interplay.studio.web.studio_context import StudioConflict
 
 
@@ -71,6 +72,17 @@ def test_a_platform_id_gives_no_role_that_the_invitation_does_not_give(tmp_path:
         assert visitor(studio).post("/api/enter", json={"code": researcher, **platform}).status_code == 200
         assert visitor(studio).post("/api/enter", json={"code": rater, **platform}).status_code == 403
         assert visitor(studio).post("/api/enter", json={"code": rater}).status_code == 200  # it was not used up
+
+
+@pytest.mark.parametrize(
+    ("study", "page"),
+    [("", "/"), ("marks", "/mark?study=marks"), ("live", "/play?study=live"), ("judged", "/"), ("help", "/")],
+)
+def test_an_invitation_to_a_study_leads_to_its_page(tmp_path: Path, study: str, page: str) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.studies.keep(FIRST_PLAY.model_copy(update={"name": "help", "kind": "copilot"}))
+        code = studio.invitations.make(["mark", "play"], study=study, seconds=60.0)
+        assert visitor(studio).post("/api/enter", json={"code": code}).json()["page"] == page
 
 
 def test_the_researchers_code_ends_with_the_next_start(tmp_path: Path) -> None:

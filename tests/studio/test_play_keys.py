@@ -57,8 +57,10 @@ def test_a_key_judges_once_however_long_it_is_held(browser: Browser, tmp_path: P
 
 
 def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser: Browser, tmp_path: Path) -> None:
-    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+    live = replace(LIVE, utterance_letters=40)
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=live)) as studio:
         page = playing(browser, studio, tmp_path)
+        expect(page.get_by_test_id("say")).to_have_attribute("maxlength", "40")  # more would close the seat
         say(page, JOINED)
         expect(page.locator("#dialogue")).to_contain_text(JOINED, timeout=SECONDS)
         say(page, "lift the ball")

@@ -7,10 +7,11 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import Field
 
-from interplay.studio.people.invitation import LOGIN_SECONDS
+from interplay.studio.people.invitation import LOGIN_SECONDS, Invitation
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Someone, Studio, address_of, cookie_name
+from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
 
@@ -59,7 +60,15 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
         samesite="lax",
         secure=studio.served.config.scheme == "https" or studio.served.config.behind_proxy,
     )
-    return {"person": person.id, "study": invitation.study}
+    return {"person": person.id, "study": invitation.study, "page": _first_page(studio, invitation, person)}
+
+
+def _first_page(studio: StudioContext, invitation: Invitation, person: Person) -> str:
+    """The page of the invitation's study, or the first one where it names none that this person may take part in."""
+    study = studio.studies.find(invitation.study)
+    if study is None or study.role not in person.roles:
+        return "/"
+    return f"/{'play' if study.is_live else 'mark'}?study={study.name}"
 
 
 def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:

@@ -27,8 +27,8 @@ byId('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   const typed = byId('code').value.trim();
   try {
-    await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform });
-    location.assign('/');
+    const { page } = await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform });
+    location.assign(page);
   } catch (error) {
     say(byId('message'), error.message, 'bad');
   }

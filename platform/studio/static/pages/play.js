@@ -170,6 +170,7 @@ function play(session, seat, practicing = false) {
       byId('keysBox').hidden = !message.controls.length;
       canvas.closest('.stage').hidden = !message.pictures;
       byId('words').hidden = Boolean(message.symbols);
+      byId('say').maxLength = message.limits.letters;
       if (message.symbols) byId('say').placeholder = word('play.type_hint');
       if (!message.pictures) byId('say').focus();
       if (!message.pictures) say(byId('message'), word('play.no_pictures'));
