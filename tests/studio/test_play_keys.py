@@ -74,6 +74,16 @@ def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser:
     assert JOINED in [said.text for said in only_episode(tmp_path).meta.utterances]
 
 
+def test_what_is_typed_without_a_connection_stays_in_the_box(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = playing(browser, studio, tmp_path)
+        studio.process.kill()
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+        say(page, "lift the ball")
+        expect(page.get_by_test_id("say")).to_have_value("lift the ball")
+        page.context.close()
+
+
 def test_a_study_without_statements_is_played_to_its_end(browser: Browser, tmp_path: Path) -> None:
     consent = Consent(text="What you do is recorded.\nYou may stop.", may=("You may ask me again.",))
     ends = {"codes": {"complete": "C-1"}, "addresses": {"complete": "https://platform.example/done"}}

@@ -50,8 +50,10 @@ export class LiveSocket {
     this.socket.send(view.buffer);
   }
 
-  /** @param {string} kind @param {any} [fields] */
+  /** Sends a message; false without a connection. @param {string} kind @param {any} [fields] */
   send(kind, fields = {}) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ kind, ...fields }));
+    if (this.socket.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify({ kind, ...fields }));
+    return true;
   }
 }

@@ -80,7 +80,7 @@ export class Outbox {
             await done((await this.store('readwrite')).delete(key));
             problem = /** @type {any} */ (error).message;
           } else {
-            problem = 'waiting';
+            problem = refused && /** @type {any} */ (error).status === 401 ? /** @type {any} */ (error).message : 'waiting';
             this.onChange(waiting.length, problem);
             await new Promise((resolve) => setTimeout(resolve, wait));
             wait = Math.min(2 * wait, LONGEST_WAIT);

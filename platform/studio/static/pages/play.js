@@ -275,8 +275,9 @@ function play(session, seat, practicing = false) {
 
   byId('speak').onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
+    if (!hello) return; // the world is not there yet
     const text = hello.symbols ? byId('say').value : byId('say').value.trim();
-    if (text || hello.symbols) socket.send('say', { text });
+    if ((text || hello.symbols) && !socket.send('say', { text })) return; // the text stays until there is a connection
     byId('say').value = '';
     byId('words').textContent = '';
     if (hello.pictures) canvas.focus();
