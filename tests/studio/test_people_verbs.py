@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_world import LineWorld, record_episode
 from small_house import ENV, fill_store
 from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 from tiny_runs import interplay, refused, tiny
 
-from interplay.studio.exports.export_tables import as_csv
+from interplay.episodes.episode import Mark, Prompt
+from interplay.studio.exports.export_tables import COLUMNS, as_csv, export
+from interplay.studio.marks.assignment import Choice
 
 
 def marked(root: Path) -> tuple[str, str]:
@@ -102,9 +106,29 @@ def test_tables_are_exported_without_identities(tmp_path: Path, form: str) -> No
     assert [row["name"] for row in rows("identities")] == ["abc-of-prolific"]
 
 
+def test_every_table_has_its_header_with_and_without_rows(tmp_path: Path) -> None:
+    for name in ("empty", "filled"):
+        with open_studio(tmp_path / name) as studio:
+            if name == "filled":
+                episode = record_episode(LineWorld(), 0, 6)[0]
+                prompts = (Prompt(0, "lift", verdict="done", judged=4),)
+                studio.store.append(replace(episode, meta=replace(episode.meta, prompts=prompts)))
+                (recorded,) = studio.store.ids()
+                studio.store.add_marks([Mark(recorded, rater, 3, 1) for rater in ("p-aaaaaa", "p-bbbbbb")])
+                studio.assignments.give("p-aaaaaa", "marks", 1, Choice(recorded, "mark", "random", 1.0))
+                studio.people.identify(studio.people.add(["mark"]).id, "PROLIFIC_PID", "abc")
+                session = "INSERT INTO sessions (id, study, version, started, seats) VALUES ('s1', 'live', 1, 0, '{}')"
+                studio.database.write(session)
+        rows = export(tmp_path / name, tmp_path / name / "out", rate=30.0, form="csv", identities=True)
+        assert set(rows.values()) == ({0} if name == "empty" else {1, 2, len(episode.meta.utterances)}), rows
+        for table, columns in COLUMNS.items():
+            lines = (tmp_path / name / "out" / f"{table}.csv").read_text().splitlines()
+            assert lines[0] == ",".join(columns)
+
+
 def test_csv_holds_no_text_that_a_spreadsheet_executes() -> None:
     rows = [{"text": text, "sign": -1, "list": ["=1"]} for text in ("=1+1", "+1", "-1", "@a", "\t=1", "a=b", "")]
-    read = list(csv.DictReader(as_csv(rows).splitlines()))
+    read = list(csv.DictReader(as_csv(rows, list(rows[0])).splitlines()))
     assert [row["text"] for row in read] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "a=b", ""]
     assert {(row["sign"], row["list"]) for row in read} == {("-1", '["=1"]')}, "numbers and lists stay"
 

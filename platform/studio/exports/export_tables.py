@@ -24,6 +24,23 @@ from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
 
 Rows = list[dict[str, Any]]
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # of each table, also of one without rows
+    "marks": ("episode", "rater", "frame", "sign", "id", "created"),
+    "episodes": ("episode", "created", "world", "split", "round", "frames", "players", "people", "ended", "flag"),
+    "dialogues": ("episode", "frame", "role", "text"),
+    "requests": ("episode", "frame", "text", "cue", "modifier", "verdict", "judged"),
+    "agreement": (
+        *("raters", "episodes", "f1", "chance", "corrected", "curve"),
+        *("same_sign", "lateness", "alpha", "ordered_alike"),
+    ),
+    "assignments": (
+        *("id", "study", "version", "person", "episode", "kind", "request", "rule", "score", "probability"),
+        *("created", "expires", "state", "reason", "ended"),
+    ),
+    "sessions": ("id", "study", "version", "started", "ended", "outcome", "episode", "seats", "agent"),
+    "people": ("person", "roles", "paused", "minutes", "items", "marks", "sessions"),
+    "identities": ("person", "platform", "name"),
+}
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets execute
 
 
@@ -50,20 +67,21 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
             tables["identities"] = [dict(row) for row in database.rows("SELECT * FROM identities ORDER BY person")]
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in tables.items():
-        write_whole(folder / f"{name}.{form}", as_csv(rows) if form == "csv" else as_lines(rows))
+        write_whole(folder / f"{name}.{form}", as_csv(rows, COLUMNS[name]) if form == "csv" else as_lines(rows))
     AuditLog(root / "studio" / "audit.jsonl").note("export", "", tables=sorted(tables))
     return {name: len(rows) for name, rows in tables.items()}
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV with a header; lists and objects as JSON. Without rows: nothing.
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Rows as CSV, below a header of these columns; lists and objects as JSON.
 
     Text that a spreadsheet would execute as a formula gets an apostrophe in front.
+
+    Raises:
+        ValueError: a row has another column.
     """
-    if not rows:
-        return ""
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
