@@ -17,7 +17,7 @@ from interplay.env.commai.serializer import Reader, joined_tokens, reader_of
 
 
 class InputChannel:
-    """All tokens received since the last `clear`, and their decoded text."""
+    """The tokens received since the last `clear` or replacement of the text, and their decoded text."""
 
     def __init__(self, serializer: Any) -> None:
         self.serializer = serializer
@@ -69,7 +69,7 @@ class InputChannel:
         return self._text
 
     def get_binary(self) -> Any:
-        """All tokens: a string, or a list if they are numbers."""
+        """The tokens: a string, or a list if they are numbers."""
         return joined_tokens(self.tokens)
 
     def get_undeserialized(self) -> Any:
@@ -81,9 +81,12 @@ class InputChannel:
         return 8 - (len(self.tokens) - self._start) % 8
 
     def set_deserialized_buffer(self, text: str) -> None:
-        """Replaces the decoded text."""
+        """Replaces the decoded text, and discards the tokens that it came from, unless a reader counts them."""
         self._text = text
         self._searches.clear()
+        if self._reader is self.serializer:
+            del self.tokens[: self._start]
+            self._start = 0
 
     def mask_last(self, silence: str) -> None:
         """Replaces the last character by silence."""

@@ -10,7 +10,10 @@ from commai_tasks import SayA, environment_of, talk
 
 from interplay.env.commai.channels import InputChannel, OutputChannel
 from interplay.env.commai.environment import Environment
+from interplay.env.commai.learners.sample_learners import SampleSilentLearner
+from interplay.env.commai.scheduler import SequentialTaskScheduler
 from interplay.env.commai.serializer import IdentitySerializer, StandardSerializer
+from interplay.env.commai.session import Session
 from interplay.env.commai.task import (
     Task,
     World,
@@ -21,6 +24,8 @@ from interplay.env.commai.task import (
     on_start,
     on_state_changed,
 )
+from interplay.env.commai.tasks.micro.micro import Repeat1V1L
+from interplay.env.commai.view.console import KEPT, ConsoleView
 
 
 class Place(World):
@@ -206,8 +211,26 @@ def test_channels_forget_what_is_replaced() -> None:
     assert ear.search(pattern)
     ear.set_deserialized_buffer("b")
     assert ear.search(pattern) is None
+    assert ear.tokens == [], "what is replaced takes no memory"
+    for number, bit in enumerate(StandardSerializer().to_binary("é")):
+        ear.consume_bit(bit)
+        if number == 3:
+            ear.set_deserialized_buffer("c")
+    assert ear.get_text() == "cé", "what is not decoded yet stays"
     characters = InputChannel(IdentitySerializer())
     with pytest.raises(ValueError, match="one character"):
         characters.consume_bit("ab")
     characters.consume_bit("c")
     assert (characters.get_text(), characters.get_binary()) == ("c", "c")
+
+
+def test_a_console_keeps_what_it_can_show() -> None:
+    environment = Environment(IdentitySerializer(), SequentialTaskScheduler([Repeat1V1L()]), seed=1)
+    session = Session(environment, SampleSilentLearner(IdentitySerializer()), default_sleep=0.0)
+    view = ConsoleView(environment, session, IdentitySerializer())
+    for name in view._ears:
+        for number in range(5 * KEPT):
+            view._ears[name].consume_bit(str(number % 10))
+    shown = view.lines()
+    assert any(line.endswith("6789") for line in shown)
+    assert [len(ear.tokens) <= 2 * KEPT for ear in view._ears.values()] == [True, True]

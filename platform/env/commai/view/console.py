@@ -16,6 +16,7 @@ __all__ = ["BaseView", "ConsoleView", "PlainView"]
 LABEL = 9  # columns before a stream
 PROMPT = "you: "
 ENTER, ERASE, END = ("\n", "\r"), ("\b", "\x7f"), "\x04"  # keys; Ctrl-D ends the input
+KEPT = 2000  # characters of a stream, more than any terminal is wide
 REDRAW = 500  # milliseconds between two drawings while no key is typed
 
 
@@ -36,6 +37,9 @@ class ConsoleView(BaseView):
     def lines(self) -> list[str]:
         width = self._screen.getmaxyx()[1] if self._screen is not None else 80
         room = max(1, width - LABEL - 1)
+        for ear in self._ears.values():
+            if len(ear.get_text()) > 2 * KEPT:
+                ear.set_deserialized_buffer(ear.get_text()[-KEPT:])
         streams = [f"{who + ':':<{LABEL}}{_shown(ear.get_text()[-room:])}" for who, ear in self._ears.items()]
         drawn = map_lines(self._env._current_world, 9) if self._show_world else []
         return [*super().lines(), "", *streams, self._notice, *drawn]
