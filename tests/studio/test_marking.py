@@ -375,6 +375,25 @@ def test_a_rater_whose_recording_was_deleted_is_given_the_next_one(studio: Studi
     assert row["state"] == "skipped" and row["ended"] is not None
 
 
+def test_a_recording_that_cannot_be_read_stops_neither_raters_nor_the_comparison(studio: StudioContext) -> None:
+    damaged, *others = studio.store.ids()
+    for each in (damaged, *others):
+        studio.store.add_marks([Mark(each, rater, 8, 1) for rater in ("p-aaaaaa", "p-bbbbbb")])
+    (studio.store.root / studio.store.path(damaged)).write_bytes(b"no recording")
+    study = change_study(studio, checks=Checks(swapped_share=0.5))
+    swapped = studio.choice._swapped(study, studio.choice.episodes(study))
+    assert swapped is None or swapped.episode != damaged
+    client, marked = rater(studio), set()
+    while (item := given(client)) is not None:
+        marked.add(episode_of(studio, item))
+        finish(client, item)
+    assert marked == set(others)
+    (row,) = studio.database.rows("SELECT state FROM assignments WHERE episode = ?", damaged)
+    assert row["state"] == "unusable", "it is offered to no other rater"
+    disputed = logged_in(studio, "adjudicate").get("/api/quality/disputed").json()["episodes"]
+    assert {each["episode"] for each in disputed} == set(others)
+
+
 @pytest.mark.parametrize("withdrawn", ["recordings", "answers"])
 def test_a_qualification_leaves_out_what_was_deleted(studio: StudioContext, withdrawn: str) -> None:
     practice, gold, left = studio.store.ids()[:3]

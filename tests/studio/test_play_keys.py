@@ -63,7 +63,7 @@ def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser:
         expect(page.get_by_test_id("say")).to_have_attribute("maxlength", "40")  # more would close the seat
         say(page, JOINED)
         expect(page.locator("#dialogue")).to_contain_text(JOINED, timeout=SECONDS)
-        say(page, "lift the ball")
+        say(page, "lift\x02the ball")  # as copied from some documents
         expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
         say(page, "and the duck")
         expect(page.locator("#message")).to_contain_text("too fast", timeout=SECONDS)

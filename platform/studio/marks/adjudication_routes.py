@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
@@ -15,6 +17,8 @@ from interplay.studio.marks.marking_routes import UUID
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Adjudicator, Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/quality")
 
@@ -94,10 +98,17 @@ def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -
 
 
 def _marked(studio: StudioContext) -> tuple[dict[str, list[Mark]], dict[str, EpisodeMeta]]:
-    """All marks by episode, and the metadata of these episodes."""
+    """All marks by episode, and the metadata of these episodes; recordings that can't be read are left out."""
     found: dict[str, list[Mark]] = defaultdict(list)
     known = set(studio.store.ids())
     for mark in studio.store.marks():
         if mark.episode in known:
             found[mark.episode].append(mark)
-    return found, {episode: studio.meta(episode) for episode in found}
+    metas: dict[str, EpisodeMeta] = {}
+    for episode in list(found):
+        try:
+            metas[episode] = studio.meta(episode)
+        except (DamagedEpisode, UnknownFormat) as error:
+            logger.error("left out: %s", error)
+            del found[episode]
+    return found, metas

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import SETTER
 from interplay.stages.score_files import MEMORIES, changing_scores
@@ -129,10 +131,11 @@ class MarkChoice:
     def _swapped(self, study: Study, wanted: Sequence[CatalogEntry]) -> Choice | None:
         """An episode with one request, shown with that of another episode."""
         order = self._rng.permutation(len(wanted))[:SWAP_CANDIDATES]
-        asked = {
-            episode: [said.text for said in self._store.meta(episode).utterances if said.role == SETTER]
-            for episode in (wanted[index].id for index in order)
-        }
+        asked: dict[str, list[str]] = {}
+        for episode in (wanted[index].id for index in order):
+            with suppress(DamagedEpisode, UnknownFormat):  # which is logged when it is given to someone
+                utterances = self._store.meta(episode).utterances
+                asked[episode] = [said.text for said in utterances if said.role == SETTER]
         for episode, texts in asked.items():
             others = sorted({text for other, found in asked.items() if other != episode for text in found})
             if len(texts) == 1 and (others := [text for text in others if text != texts[0]]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta
 from interplay.evaluation.mark_matching import MarkTrack
 from interplay.stages.live_config import SETTER, SOLVER
@@ -21,6 +23,8 @@ from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Rater, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api")
 UUID = r"^[0-9a-f]{32}$"
@@ -68,13 +72,12 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
     if standing.stage in ("consent", "over"):
         return {"item": None, "standing": standing.to_json(wanted)}
     with studio.choosing:  # two requests must not be given the same choice twice
-        given = _open_item(studio, person, study)
-        if given is None:
+        while (given := _open_item(studio, person, study)) is None:
             choice = studio.progression.next(person, wanted, standing)
             if choice is None:
                 over = StudyStanding("over", outcome="complete")
                 return {"item": None, "standing": over.to_json(wanted)}
-            given = studio.assignments.give(person.id, study, wanted.version, choice)
+            studio.assignments.give(person.id, study, wanted.version, choice)
     had = studio.assignments.of_person(person.id, study)
     return {
         "item": _item(given, _meta(studio, given), studio.keeper.marks(given)),
@@ -166,14 +169,19 @@ def own_item(studio: StudioContext, item: str, person: Person) -> Assignment:
 
 
 def _open_item(studio: StudioContext, person: Person, study: str) -> Assignment | None:
-    """What the person has not ended yet; an item whose recording was deleted since is ended here."""
+    """What the person has not ended yet; an item whose recording was deleted since, or can't be read, is ended here."""
     while (given := studio.assignments.open_one(person.id, study)) is not None:
         try:
-            studio.store.entry(given.episode)
+            studio.meta(given.episode)
         except KeyError:
             studio.assignments.end(given.id, "skipped", "the recording was deleted")
-            continue
-        return given
+        except (DamagedEpisode, UnknownFormat) as error:
+            logger.error("an item of study %s: %s", study, error)
+            if given.kind in TESTS:  # which can't be left out
+                return given
+            studio.assignments.end(given.id, "unusable", "the recording can't be read")
+        else:
+            return given
     return None
 
 
@@ -189,6 +197,8 @@ def _meta(studio: StudioContext, given: Assignment) -> EpisodeMeta:
         return studio.meta(given.episode)
     except KeyError as error:
         raise HTTPException(410, "this recording was deleted; reload the page for the next one") from error
+    except (DamagedEpisode, UnknownFormat) as error:
+        raise HTTPException(503, "this recording can't be read; please tell the researcher") from error
 
 
 def _checked(

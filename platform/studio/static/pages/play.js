@@ -276,7 +276,8 @@ function play(session, seat, practicing = false) {
   byId('speak').onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (!hello) return; // the world is not there yet
-    const text = hello.symbols ? byId('say').value : byId('say').value.trim();
+    const typed = byId('say').value.replace(/[\p{Cc}\p{Cs}]/gu, ' '); // pasted control characters would close the seat
+    const text = hello.symbols ? typed : typed.trim();
     if ((text || hello.symbols) && !socket.send('say', { text })) return; // the text stays until there is a connection
     byId('say').value = '';
     byId('words').textContent = '';
