@@ -20,6 +20,7 @@ from interplay.evaluation.live_judgements import EVALUATION, judged_requests
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.live_house import KEPT_ENDED, LiveHouse
+from interplay.studio.people.own_data_routes import erase
 from interplay.studio.studies.study import FIRST_PLAY, Consent, LivePlan, Study
 
 ASK = Consent(text="You are recorded.", must=("I agree.",))
@@ -121,6 +122,15 @@ def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -
         assert session != room["session"] and second.join()[0] == session
         assert player.until("end")["why"] == "left", "the room ends where the episode begins"
     assert not list((tmp_path / "store" / "episodes").glob("*/*.npz"))
+
+
+def test_nobody_is_paired_with_a_person_that_was_deleted_while_it_waited(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        house, (deleted, other) = LiveHouse(studio), (studio.people.add(["play"]).id for _ in range(2))
+        assert house.lobby(FIRST_PLAY).visit(deleted, ready=True)["state"] == "waiting"
+        erase(studio, deleted)
+        assert house.lobby(FIRST_PLAY).visit(other, ready=True)["state"] == "waiting"
+        assert not house.sessions and not studio.database.rows("SELECT 1 FROM sessions")
 
 
 def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,12 +117,20 @@ class LiveHouse:
         return None
 
     def lobby(self, study: Study) -> Lobby:
-        """The lobby of a study. Raises ValueError if the study's settings do not fit each other."""
+        """The lobby of a study, without people that were deleted while they waited.
+
+        Raises:
+            ValueError: the study's settings do not fit each other.
+        """
         key = study.model_dump_json()
         if key not in self._lobbies:
             config = study.live_config(self.config)
             self._lobbies[key] = Lobby(config, lambda people: self._open(study, people))
-        return self._lobbies[key]
+        lobby = self._lobbies[key]
+        for person in lobby.people:
+            if self.studio.people.find(person) is None:
+                lobby.leave(person)
+        return lobby
 
     def leave(self, person: str) -> None:
         """A person waits no longer, and practices no longer."""

@@ -57,6 +57,11 @@ class Lobby:
             return {"state": "no_partner"}
         return self._begin([mine]) if mine.ready else {"state": "stand_in"}
 
+    @property
+    def people(self) -> list[str]:
+        """Who waits."""
+        return list(self._waiting)
+
     def leave(self, person: str) -> None:
         """A person waits no longer."""
         self._waiting.pop(person, None)
