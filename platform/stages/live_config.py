@@ -40,7 +40,7 @@ class LiveConfig:
     practice: bool = True  # a room of one's own while one waits for a partner, not recorded
     resume_seconds: float = 120.0  # after a kill, within which the same people continue
     sessions: int = 4  # at the same time
-    inputs_per_second: int = 120  # of one socket
+    inputs_per_second: int = 120  # of one socket, with all its other messages
     utterances: int = 5  # of one socket in `utterance_seconds`
     utterance_seconds: float = 10.0
     utterance_letters: int = 200

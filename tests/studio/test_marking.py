@@ -333,6 +333,18 @@ def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -
     assert kept == ["marks-v1.json", "marks-v2.json"]
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"episodes": {"round": 10**30}}, {"consent": {"text": "You are recorded.", "version": 10**30}}]
+)
+def test_a_study_with_a_number_that_no_database_holds_is_refused(studio: StudioContext, wrong: dict[str, Any]) -> None:
+    researcher, study = logged_in(studio, "research", "mark"), studio.studies.find("marks")
+    assert study is not None
+    answer = researcher.post("/api/desk/studies", json={**study.model_dump(mode="json"), **wrong})
+    assert answer.status_code == 422 and "less than or equal to" in answer.json()["error"]
+    for page in ("/api/desk/studies", "/api/studies"):
+        assert researcher.get(page).status_code == 200
+
+
 def test_a_changed_consent_needs_another_version_once_someone_has_agreed(studio: StudioContext) -> None:
     study, researcher = studio.studies.find("marks"), logged_in(studio, "research")
     assert study is not None

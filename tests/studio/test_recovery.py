@@ -18,11 +18,12 @@ from test_live_protocol import house, invited, researcher, seated
 from test_live_session import settings
 from test_stand_ins import no_agents
 
+from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import SeatReader
-from interplay.studio.live.picture_wire import SHOWN
+from interplay.studio.live.picture_wire import SHOWN, BadMessage
 from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.viewer import Viewer
 
@@ -124,6 +125,18 @@ def test_an_interrupted_session_of_a_deleted_person_leaves_no_journal(tmp_path: 
         journal.write_text(json.dumps(PEOPLE))
         LiveHouse(studio)._over(session, {"kind": "ended", "why": "interrupted", "path": ""})
         assert journal.exists() == is_known
+
+
+@pytest.mark.parametrize("kind", ["verdict", "release"])
+def test_messages_of_a_seat_are_limited_like_its_inputs(tmp_path: Path, kind: str) -> None:
+    live = LiveConfig(inputs_per_second=5)
+    session = HostedSession(settings(tmp_path, people=PEOPLE, live=live), lambda *_: None, no_agents)
+    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"), cast(LiveHouse, None))
+    message = {"kind": kind, "verdict": "done"} if kind == "verdict" else {"kind": kind}
+    for _ in range(5):
+        reader._speak(dict(message))
+    with pytest.raises(BadMessage, match="more than 5 inputs a second"):
+        reader._speak(dict(message))
 
 
 def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:

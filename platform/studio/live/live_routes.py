@@ -215,13 +215,17 @@ class SeatReader:
         self._viewer.shown(given.shown)
         if not self._plays:
             return
-        if self._live.clock == "real" and not self._inputs.allows(""):
-            raise BadMessage(f"more than {self._live.inputs_per_second} inputs a second")
+        self._count()
         self._hosted.send(
             kind="input", seat=self._viewer.seat, held=given.held, seq=given.seq, right=given.right, up=given.up
         )
 
+    def _count(self) -> None:
+        if self._live.clock == "real" and not self._inputs.allows(""):
+            raise BadMessage(f"more than {self._live.inputs_per_second} inputs a second")
+
     def _speak(self, message: dict[str, Any]) -> None:
+        self._count()
         kind, seat, plays = message.pop("kind", None), self._viewer.seat, self._plays
         match kind, message:
             case "say", {"text": str(text)} if plays and len(message) == 1:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
+MOST = 10**9  # of a number that the databases are asked for
 NAME = r"^[a-z][a-z0-9-]{0,39}$"
 
 
@@ -23,7 +24,7 @@ class EpisodeChoice(Strict):
     """Which recorded episodes a study is about; all given conditions hold."""
 
     split: Literal["train", "heldout"] | None = None
-    round: int | None = Field(default=None, ge=1)
+    round: int | None = Field(default=None, ge=1, le=MOST)
     solver: tuple[str, ...] = ()  # kinds of players that steered it: human, agent, scripted
     tasks: tuple[str, ...] = ()
 
@@ -71,7 +72,7 @@ class LivePlan(Strict):
 class Consent(Strict):
     """The text that people agree to before anything of theirs is recorded."""
 
-    version: int = Field(default=1, ge=1)
+    version: int = Field(default=1, ge=1, le=MOST)
     text: str = Field(min_length=1, max_length=20_000)
     must: tuple[str, ...] = ()  # statements that have to be ticked
     may: tuple[str, ...] = ()  # statements that are free
