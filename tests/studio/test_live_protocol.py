@@ -146,6 +146,28 @@ def test_two_people_make_an_episode_that_replays_bit_for_bit(tmp_path: Path) -> 
     assert not list((tmp_path / "studio" / "journals").iterdir()), "the journal of a stored episode is removed"
 
 
+@pytest.mark.parametrize("by_researcher", [False, True])
+def test_an_episode_whose_player_is_deleted_ends_and_is_not_kept(tmp_path: Path, by_researcher: bool) -> None:
+    with house(tmp_path) as studio:
+        visitors = invited(tmp_path, studio, 2)
+        names = {visitor.get("/api/me")["person"]: visitor for visitor in visitors}
+        players = seated(visitors)
+        for player in players.values():
+            player.until("state", state="playing")
+        play(players, range(16))
+        deleted, visitor = next(iter(names.items()))
+        if by_researcher:
+            researcher(studio).post(f"/api/desk/people/{deleted}/forget", {"person": deleted})
+        else:
+            visitor.post("/api/data/delete", {"person": deleted})
+        for player in players.values():
+            assert player.until("end")["why"] == "void", "nobody is told that it is saved"
+    with EpisodeStore(tmp_path / "store") as store:
+        store.reindex()
+        assert not store.ids()
+    assert not list((tmp_path / "studio" / "journals").iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_process_goes_on_in_the_same_step(tmp_path: Path, seed: int) -> None:

@@ -139,6 +139,13 @@ class LiveHouse:
         if (found := self.session_of(person, practice=True)) is not None:
             found[0].end("left")
 
+    def dismiss(self, person: str) -> None:
+        """Ends the sessions of a person that was deleted, of which nothing is kept, and its waiting."""
+        self.leave(person)
+        for session in self.sessions.values():
+            if session.ended is None and person in session.settings.people.values():
+                session.end("void")
+
     def practice(self, study: Study, person: str) -> HostedSession:
         """A room of a person's own that is not recorded, for as long as it waits."""
         if (found := self.session_of(person, practice=True)) is not None:

@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from anyio.from_thread import run_sync
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
+from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.people.audit import without
@@ -86,7 +88,9 @@ def download(studio: Studio, person: Someone) -> Response:
 
 
 @router.post("/delete")
-def delete(deletion: Deletion, request: Request, studio: Studio, response: Response, person: Someone) -> dict[str, Any]:
+def delete(
+    deletion: Deletion, request: Request, studio: Studio, house: StudioHouse, response: Response, person: Someone
+) -> dict[str, Any]:
     """Deletes everything of the person for good, and logs out. Names the snapshots that a model learned from."""
     if deletion.person != person.id:
         raise HTTPException(409, f"type {person.id} to delete what is yours")
@@ -100,6 +104,7 @@ def delete(deletion: Deletion, request: Request, studio: Studio, response: Respo
         and (study.name in taken_part or studio.assignments.of_person(person.id, study.name))
     }
     kept_in = erase(studio, person.id)
+    run_sync(house.dismiss, person.id)
     response.delete_cookie(cookie_name(request))
     return {"deleted": True, "kept_in": kept_in, "codes": codes}
 

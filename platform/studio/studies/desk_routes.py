@@ -6,10 +6,12 @@ import json
 from collections import defaultdict
 from typing import Any, Literal
 
+from anyio.from_thread import run_sync
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.core.typed_name import typed_name
+from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
 from interplay.studio.people.person import RESEARCHER
@@ -133,13 +135,15 @@ def kept(name: str, studio: Studio, _: Researcher) -> dict[str, Any]:
 
 
 @router.post("/people/{name}/forget")
-def forget(name: str, deletion: Deletion, studio: Studio, _: Researcher) -> dict[str, Any]:
+def forget(name: str, deletion: Deletion, studio: Studio, house: StudioHouse, _: Researcher) -> dict[str, Any]:
     """Deletes everything of a person for good, and names the snapshots that a model learned from."""
     if deletion.person != _someone(studio, name):
         raise HTTPException(409, f"type {name} to delete what is kept of it")
     if name == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
-    return {"deleted": True, "kept_in": erase(studio, name)}
+    kept_in = erase(studio, name)
+    run_sync(house.dismiss, name)
+    return {"deleted": True, "kept_in": kept_in}
 
 
 @router.post("/recordings/{episode}/void")
