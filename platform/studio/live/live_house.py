@@ -140,7 +140,7 @@ class LiveHouse:
             found[0].end("left")
 
     def dismiss(self, person: str) -> None:
-        """Ends the sessions of a person that was deleted, of which nothing is kept, and its waiting."""
+        """Ends the sessions of a person that was deleted without keeping them, and its waiting."""
         self.leave(person)
         for session in self.sessions.values():
             if session.ended is None and person in session.settings.people.values():

@@ -59,7 +59,7 @@ class Lobby:
 
     @property
     def people(self) -> list[str]:
-        """Who waits."""
+        """The people that wait."""
         return list(self._waiting)
 
     def leave(self, person: str) -> None:

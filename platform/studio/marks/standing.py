@@ -102,7 +102,7 @@ class Progression:
     def _marking(self, person: Person, study: Study) -> StudyStanding:
         """Practice, qualification or items, or over after the last try at the qualification.
 
-        Who was given an ordinary item has qualified, also where golds were deleted since.
+        A person that was given an ordinary item has qualified, also where golds were deleted since.
         """
         qualification = self._qualification(study)
         had = self._assignments.of_person(person.id, study.name)

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/data")
 TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
-TELLING = ("kind", "request", "rule", "score", "probability")  # columns that tell the kind of an item
+KIND_COLUMNS = ("kind", "request", "rule", "score", "probability")  # from which the kind of an item follows
 # A request that is shown to raters of other recordings; an item that is marked under it ends.
 SWAPPED_WORDS = """UPDATE assignments SET request = NULL, state = iif(state = 'open', 'skipped', state),
     reason = coalesce(reason, ?), ended = coalesce(ended, ?) WHERE request = ?"""
@@ -62,7 +62,7 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
 def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file.
 
-    It does not tell what raters must not know: of which kind an unfinished item is, and the answers of golds. The marks
+    It leaves out what raters must not know: the kind of an unfinished item, and the answers of golds. The marks
     of unfinished items are among those `shown` alone, because only some kinds are kept in the store.
     """
     tables = {
@@ -161,8 +161,8 @@ def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:
 
 
 def _blind(assignment: Mapping[str, Any]) -> dict[str, Any]:
-    """An assignment without what tells its kind."""
-    return {name: value for name, value in assignment.items() if name not in TELLING}
+    """An assignment without its kind."""
+    return {name: value for name, value in assignment.items() if name not in KIND_COLUMNS}
 
 
 def _without_answers(result: str) -> str:
