@@ -72,11 +72,17 @@ def _ibt_ar_bc(seed: SeedResults) -> float | None:
 
 
 def _scripted_probes(seed: SeedResults) -> float | None:
-    """Kinds with a scripted reward stand for the paper's probes, the others for its free instructions."""
+    """Kinds with a scripted reward stand for the paper's probes, the others for its free instructions.
+
+    Of both, those that were played as probes count; None unless there are some.
+    """
     for agent, scripted in seed.scripted_kinds.items():
         ours, mixed, clone = (seed.success.get(name) for name in (agent, BC_RL, _baseline(seed)))
-        if ours is not None and mixed is not None and clone is not None and (free := set(ours) - set(scripted)):
-            gain = _mean([ours[kind] - clone[kind] for kind in scripted])
+        if ours is None or mixed is None or clone is None:
+            continue
+        paid, free = set(ours) & set(scripted), set(ours) - set(scripted)
+        if paid and free:
+            gain = _mean([ours[kind] - clone[kind] for kind in sorted(paid)])
             return min(gain, _mean([mixed[kind] - ours[kind] for kind in sorted(free)]))
     return None
 

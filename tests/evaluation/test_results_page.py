@@ -92,6 +92,14 @@ def test_a_scripted_reward_shall_help_on_its_probes_and_not_beyond_them(go: floa
     )
 
 
+def test_kinds_with_a_scripted_reward_that_are_no_probes_do_not_count() -> None:
+    seed = replace(SEED, success=SEED.success | {"scripted_probes": {"go": 0.6, "position": 0.2}})
+    more = replace(seed, scripted_kinds={"scripted_probes": ["go", "touch"]})
+    assert "| +0.10 |" in line(render_results([more], {}), "Reinforcement on scripted")
+    none = replace(seed, scripted_kinds={"scripted_probes": ["touch"]})
+    assert line(render_results([none], {}), "Reinforcement on scripted").endswith("not tested |")
+
+
 def test_rounds_are_compared_with_the_one_before() -> None:
     shares = {"clone": 0.3, "round 1": 0.6, "round 2": 0.7}
     rounds = {name: {"go": share, "position": share + 0.1} for name, share in shares.items()}
