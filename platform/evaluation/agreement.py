@@ -130,7 +130,8 @@ def nominal_alpha(tables: Sequence[NDArray[np.int64]]) -> float:
 
 def _orders(track: MarkTrack, rows: int, row_seconds: float) -> NDArray[np.int8]:
     """The order of each pair of rows i < j, int8 [rows, rows]: +1 later is better, -1 worse, 0 not ordered."""
-    at = np.clip(np.ceil(track.seconds / row_seconds - 1e-9).astype(int), 0, rows - 1)
+    # A mark of step t lies at row t + 1, the first that shows its cause; one after the last step at the last row.
+    at = np.minimum(np.floor(track.seconds / row_seconds + 1e-9).astype(int) + 1, rows - 1)
     positive, negative = (np.cumsum(np.bincount(at[track.signs == sign], minlength=rows)) for sign in (1, -1))
     more = (positive[None, :] - positive[:, None]) > 0
     less = (negative[None, :] - negative[:, None]) > 0

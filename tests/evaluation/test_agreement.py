@@ -7,9 +7,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interplay.episodes.episode import Mark
 from interplay.evaluation.agreement import (
     CHANCE_SHIFTS,
     RatedEpisode,
@@ -20,6 +22,8 @@ from interplay.evaluation.agreement import (
     ordered_pairs,
 )
 from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts
+from interplay.learner.ibt import pair_signs
+from interplay.studio.marks.check_results import stored_track
 
 TIMES = st.lists(st.integers(0, 40), max_size=5).map(lambda times: np.sort(np.array(times, np.float64)) / 4)
 
@@ -61,18 +65,19 @@ def test_one_mark_matches_one_other_only() -> None:
 def pair_orders(track: MarkTrack, rows: int, row_seconds: float) -> dict[tuple[int, int], int]:
     """The sign of every ordered pair, transcribed from the definition."""
     found = {}
+    steps = [int(at / row_seconds) for at in track.seconds]
     for i, j in itertools.combinations(range(rows), 2):
         signs = {
             int(sign)
-            for at, sign in zip(track.seconds, track.signs, strict=True)
-            if i * row_seconds < at <= j * row_seconds
+            for step, sign in zip(steps, track.signs, strict=True)
+            if i < min(step + 1, rows - 1) <= j  # the last row has no step
         }
         if len(signs) == 1:
             found[i, j] = signs.pop()
     return found
 
 
-MARKS = st.lists(st.tuples(st.integers(1, 40).map(lambda n: n / 4), st.sampled_from([1, -1])), max_size=5)
+MARKS = st.lists(st.tuples(st.integers(0, 40).map(lambda n: n / 4), st.sampled_from([1, -1])), max_size=5)
 
 
 @given(ours=MARKS, theirs=MARKS)
@@ -81,6 +86,23 @@ def test_ordered_pairs_follow_the_definition(ours: list[tuple[float, int]], thei
     first, second = (pair_orders(track, 21, 0.5) for track in (episode.ours, episode.theirs))
     both = first.keys() & second.keys()
     assert ordered_pairs(episode) == (sum(first[pair] == second[pair] for pair in both), len(both))
+
+
+def test_pairs_are_those_of_the_reward_models_loss() -> None:
+    """Marks at any frame of a step, also its first one, as people set them."""
+    frames_per_step, steps, rate = 8, 9, 30.0
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        frames, signs = rng.integers(0, frames_per_step * steps + 1, 4), rng.choice([1, -1], 4)
+        counts = np.zeros((2, steps + 1, 1), np.int8)
+        for frame, sign in zip(frames, signs, strict=True):
+            counts[int(sign < 0), min(frame // frames_per_step + 1, steps), 0] += 1  # as `RowWriter` places them
+        rows = torch.zeros(steps + 1, 1, dtype=torch.bool)
+        positive, negative = map(torch.from_numpy, counts)
+        wanted = pair_signs(marks_positive=positive, marks_negative=negative, first=rows, valid=~rows)
+        track = stored_track([Mark("", "", int(f), int(s)) for f, s in zip(frames, signs, strict=True)], rate)
+        episode = RatedEpisode(track, track, steps * frames_per_step / rate, frames_per_step / rate)
+        assert ordered_pairs(episode) == (int((wanted != 0).sum()),) * 2
 
 
 def test_alpha_is_krippendorffs() -> None:
