@@ -73,7 +73,7 @@ class RewardModelFigures:
 
     pair_accuracy: Estimate
     auc: float
-    swap_loss: Estimate | None  # loss of return under the instruction of another episode; None without instructions
+    swap_loss: Estimate | None  # loss of return under the instruction of another episode; None without one that differs
 
 
 def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
@@ -141,13 +141,11 @@ def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCur
 
 def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     """Pair accuracy, AUC of return against success, and the loss of return under a swapped instruction."""
-    swapped = results.swapped_returns
+    both = results.under_both
     return RewardModelFigures(
         pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(BOOTSTRAP_SEED)),
         auc=auc(results.returns, results.success),
-        swap_loss=None
-        if swapped is None
-        else paired_bootstrap(results.returns, swapped, np.random.default_rng(BOOTSTRAP_SEED)),
+        swap_loss=None if both is None else paired_bootstrap(*both, np.random.default_rng(BOOTSTRAP_SEED)),
     )
 
 

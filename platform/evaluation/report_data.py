@@ -215,7 +215,8 @@ class RewardModelResults:
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
     success: NDArray[np.bool_]  # [episodes]: ground-truth success
-    # [episodes]: the same episodes under another episode's instruction; None in a world without utterances
+    # [episodes]: the same episodes under another episode's instruction, NaN where there is none that differs; None in a
+    # world without utterances
     swapped_returns: Float64Array | None
 
     def __post_init__(self) -> None:
@@ -227,6 +228,15 @@ class RewardModelResults:
                 f"of one length, none empty; got {len(self.pairs_right)}, {len(self.pairs)}, {len(self.returns)}, "
                 f"{len(self.success)} and {len(swapped)}"
             )
+
+    @property
+    def under_both(self) -> tuple[Float64Array, Float64Array] | None:
+        """The returns of the episodes that have another instruction, under their own and under the other one; None
+        without such episodes."""
+        if self.swapped_returns is None or np.isnan(self.swapped_returns).all():
+            return None
+        told = ~np.isnan(self.swapped_returns)
+        return self.returns[told], self.swapped_returns[told]
 
 
 @dataclass(frozen=True)

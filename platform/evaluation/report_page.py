@@ -261,11 +261,11 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             "Solved or failed in truth; held-out episodes.",
         ),
     ]
-    if swap is not None and results.swapped_returns is not None:
+    if swap is not None and (both := results.under_both) is not None:
         rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))
         histograms.append(
             figures.histograms(
-                {"own instruction": results.returns, "swapped": results.swapped_returns},
+                dict(zip(("own instruction", "swapped"), both, strict=True)),
                 "Return, instruction swapped",
                 "modeled return",
                 "The same episodes, with the instruction of another episode.",

@@ -70,7 +70,9 @@ def examine(run: Run, found: ModelOnHeldOut) -> Examination:
     results, answers = model_results(heldout.measure(model), heldout), answer_rewards(run, found)
     if results is not None and world.spec.utterances:
         others = heldout.other_instructions(same_kind=False)
-        results = replace(results, swapped_returns=heldout.measure(model, heard=others).returns)
+        swapped = heldout.measure(model, heard=others).returns
+        told = np.isin(np.arange(len(heldout)), [*others])  # the others keep their own instruction
+        results = replace(results, swapped_returns=np.where(told, swapped, np.nan))
     return Examination(results, _traces(world, model, heldout), answers)
 
 

@@ -15,7 +15,7 @@ from report_material import material, picture, probes, reward_model
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
-from interplay.evaluation.findings import heldout_change
+from interplay.evaluation.findings import heldout_change, reward_model_figures
 from interplay.evaluation.headlines import headlines, span
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
@@ -210,6 +210,17 @@ def test_a_swapped_instruction_must_cost_return() -> None:
     gained = replace(model, swapped_returns=model.returns + 0.5)
     assert orderings.orderings(ReportData(reward_model=model))[5].verdict == 1
     assert orderings.orderings(ReportData(reward_model=gained))[5].verdict == -1
+
+
+def test_episodes_without_another_instruction_do_not_count_as_swapped() -> None:
+    model = reward_model()
+    told = np.arange(20) < 5
+    some = replace(model, swapped_returns=np.where(told, model.returns - 0.5, np.nan))
+    found = reward_model_figures(some).swap_loss
+    assert found is not None and (found.value, found.n) == (pytest.approx(0.5), 5)
+    assert "swapped (n = 5)" in render_page(ReportData(reward_model=some))
+    none = ReportData(reward_model=replace(model, swapped_returns=np.full(20, np.nan)))
+    assert orderings.orderings(none)[5].verdict is None and "own instruction" not in render_page(none)
 
 
 def test_a_world_without_instructions_has_none_to_swap() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
-from interplay.stages.reward_evaluation import heldout_of
+from interplay.stages.heldout_episodes import HeldOutEpisodes
+from interplay.stages.reward_evaluation import examine, heldout_of
 
 
 def test_a_reward_model_is_inspected_before_and_after_reinforcement(rewarded: Path, tmp_path: Path) -> None:
@@ -40,3 +42,16 @@ def test_without_a_reward_model_there_is_nothing_to_inspect(
 ) -> None:
     said = refused("inspect-reward", tiny(copied(cloned, tmp_path)), capsys)
     assert "interplay reward run.name=run" in said
+
+
+def test_only_episodes_with_another_instruction_count_as_swapped(
+    rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = opened(tiny(copied(rewarded, tmp_path)))
+    found = heldout_of(run)
+    assert found is not None and len(found.heldout) > 1
+    told = found.vocabulary.encode("lift the ball", found.model.layout.utterance_length)
+    monkeypatch.setattr(HeldOutEpisodes, "other_instructions", lambda heldout, *, same_kind=True: {1: told})
+    results = examine(run, found).results
+    assert results is not None and results.swapped_returns is not None
+    assert np.flatnonzero(~np.isnan(results.swapped_returns)).tolist() == [1]
