@@ -36,6 +36,7 @@ from interplay.learner.forward import Forward
 from interplay.learner.gradient import GradientFunction, UpdateInputs, UpdateResults
 from interplay.learner.loss_rows import LossRows, RowLengths, select_loss_rows
 from interplay.learner.losses import shuffled_lanes
+from interplay.learner.objective import without_empty_means
 from interplay.learner.pending_metrics import PendingMetrics, fetch_later
 from interplay.learner.process_group import ProcessGroup, SingleProcess
 from interplay.learner.rollout_terms import effective_shares
@@ -311,4 +312,4 @@ def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> di
     norm = metrics["gradient_norm"]
     if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
         raise FloatingPointError(f"the gradient of update {update} has norm {norm}: {listed}")
-    return effective_shares(metrics)
+    return effective_shares(without_empty_means(metrics))

@@ -113,6 +113,16 @@ class Term(NamedTuple):
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
+# Means that are 0 where there was nothing to average, by the total that says so.
+MEANS_OVER = {"ibt_pairs": ("ibt", "ibt_accuracy", "ibt_margin"), "marks_seen": ("marks_sign_accuracy",)}
+
+
+def without_empty_means(metrics: Mapping[str, float]) -> dict[str, float]:
+    """The metrics of an update without means over no pair or no mark, whose 0 would count as a bad one in averages."""
+    empty = {name for total, names in MEANS_OVER.items() if metrics.get(total) == 0 for name in names}
+    return {name: value for name, value in metrics.items() if name not in empty}
+
+
 def each_mean(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
     """Returns means over the same `count` steps (or pairs), by name."""
     return {name: (Mean(value, count),) for name, value in values.items()}

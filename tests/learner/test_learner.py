@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from fake_world import TINY, LineWorld, tiny_agent
+from fake_world import TINY, WORDS, LineWorld, tiny_agent
 from torch.nn.functional import softplus
 
 from interplay.agent.network import Agent, AgentOutput
@@ -137,6 +137,20 @@ def test_one_update_changes_every_weight_that_has_a_term() -> None:
     constant = {"utility.layers.2.bias"}
     assert changed(agent, before) - constant == {name for name, _ in agent.named_parameters()} - constant
     assert learner.updates == 1
+
+
+@pytest.mark.parametrize("head", ["utility", "marks"])
+def test_batches_without_marks_have_no_share_of_them_that_is_right(head: str) -> None:
+    """A share of 0 would count as the worst one in the mean over updates."""
+    layout = tiny_agent(LineWorld()).layout
+    agent = Agent(TINY, layout, len(WORDS), **{head: True})
+    shares = {"utility": {"ibt", "ibt_accuracy", "ibt_margin"}, "marks": {"marks_sign_accuracy"}}[head]
+    learner, shown = learner_of(agent), demonstrated(agent)
+    assert shares <= set(learner.update(demonstrated=shown))
+    shown.arrays["positive"][:] = 0
+    metrics = learner.update(demonstrated=shown)
+    assert not shares & set(metrics) and metrics[{"utility": "ibt_pairs", "marks": "marks_seen"}[head]] == 0
+    assert ("marks" in metrics) == (head == "marks"), "rows without a mark are examples of none"
 
 
 def test_a_term_of_weight_0_is_left_out() -> None:
