@@ -47,6 +47,8 @@ class FreePlayEpisode:
     seed: int
     steps: int
     requests: tuple[SetterRequest, ...] = ()
+    # Utterances of the solver, also before a request and after it has ended; None in files of older versions.
+    utterances: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class FreePlayRules:
     steps: int  # of an episode
     limit: int  # steps for a request
     hold: int  # steps for which an instruction must stay done
+    limits: Mapping[str, int] = field(default_factory=dict)  # by kind of task, where it differs from `limit`
 
 
 @dataclass
@@ -68,6 +71,7 @@ class _Lane:
     asked: SetterRequest | None = None  # the latest, until it ends
     judge: SuccessJudge | None = None  # of its task; None if it was not understood
     said: list[str] = field(default_factory=list)  # since then
+    utterances: int = 0  # of the solver
     requests: list[SetterRequest] = field(default_factory=list)
 
 
@@ -121,6 +125,7 @@ class FreePlayer:
         """One step of one lane; the episode if it was the last."""
         action, asked = decided
         lane = self._lanes[index]
+        lane.utterances += action.utterance is not None
         if asked.utterance is not None:
             self._ask(lane, asked.utterance)
         elif action.utterance is not None:  # the solver hears a request only after the step in which it is made
@@ -136,7 +141,7 @@ class FreePlayer:
         if not outcome.done and lane.step < self._rules.steps:
             return None
         self._end(lane, "interrupted")
-        return FreePlayEpisode(lane.seed, lane.step, tuple(lane.requests))
+        return FreePlayEpisode(lane.seed, lane.step, tuple(lane.requests), lane.utterances)
 
     def _ask(self, lane: _Lane, text: str) -> None:
         self._end(lane, "interrupted")
@@ -144,7 +149,12 @@ class FreePlayer:
         lane.asked = SetterRequest(
             text, lane.step, None if task is None else task.kind, recorded_kind=self._recorded.get(text)
         )
-        lane.judge = None if task is None else SuccessJudge(task, limit=self._rules.limit, hold=self._rules.hold)
+        rules = self._rules
+        lane.judge = (
+            None
+            if task is None
+            else SuccessJudge(task, limit=rules.limits.get(task.kind, rules.limit), hold=rules.hold)
+        )
         lane.said = []
 
     def _end(self, lane: _Lane, ended: RequestEnd) -> None:
@@ -182,6 +192,7 @@ def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | i
     judged = [request for request in understood if request.ended != "interrupted"]
     done = [request for request in understood if request.ended == "done"]
     steps = sum(episode.steps for episode in episodes)
+    counted = [episode.utterances for episode in episodes if episode.utterances is not None]
     return {
         "episodes": len(episodes),
         "requests": len(requests),
@@ -192,7 +203,7 @@ def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | i
         "judged": len(judged),
         "success": len(done) / len(judged) if judged else None,
         "steps_to_success": float(np.mean([request.steps for request in done])) if done else None,
-        "spoken": sum(len(request.said) for request in requests) / steps if steps else None,
+        "spoken": sum(counted) / steps if steps and len(counted) == len(episodes) else None,
     }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.task import InfeasibleTask
+from interplay.env.task import InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.success_judge import one_second
 
@@ -135,13 +135,18 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     for name, given in (("kinds", kinds), ("limits", config.limits)):
         if unknown := sorted(set(given) - set(offered)):
             raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
-    limits = {kind: config.limits.get(kind, max(config.steps, tasks.step_limits.get(kind, 0))) for kind in kinds}
+    limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
     return [
         _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
+
+
+def probe_limit(tasks: TaskSource, config: ProbesConfig, kind: str) -> int:
+    """The time limit of probes of a kind, in steps."""
+    return config.limits.get(kind, max(config.steps, tasks.step_limits.get(kind, 0)))
 
 
 def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesConfig) -> list[Probe]:

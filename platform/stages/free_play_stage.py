@@ -25,6 +25,7 @@ from interplay.evaluation.free_play import (
     free_play_shares,
     request_kinds,
 )
+from interplay.evaluation.probes import probe_limit
 from interplay.evaluation.success_judge import one_second
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
@@ -57,10 +58,11 @@ def play_freely(
             f"{worlds[0].spec.solver!r}. Leave evaluate.setter out"
         )
     rules = _rules(run, worlds[0])
+    stated = {name: value for name, value in asdict(rules).items() if value != {}}  # older files have no `limits`
     described = {
         "agent": dict(checkpoint),
         "setter": player_of(run, config.setter, "setter"),
-        "rules": json.loads(json.dumps(asdict(rules))),
+        "rules": json.loads(json.dumps(stated)),
         "seeds": [derive_seed(config.seed, FOLDER, number) for number in range(config.setter_episodes)],
     }
     file = folder.path / FOLDER / f"{agent}.json"
@@ -127,6 +129,7 @@ def read_free_play(folder: StageFolder, agent: str) -> list[FreePlayEpisode]:
                 each["seed"],
                 each["steps"],
                 tuple(build_config(SetterRequest, request) for request in each["requests"]),
+                each.get("utterances"),
             )
             for each in read_json(file)["episodes"]
         ]
@@ -153,7 +156,10 @@ def free_play_kinds(run: Run, agents: Mapping[str, str]) -> dict[str, dict[str, 
 
 
 def _rules(run: Run, world: World) -> FreePlayRules:
-    config = run.config.evaluate
-    kinds = tuple(run.config.collect.setter.kinds) or config.kinds
+    """The rules of a world that has been reset, with the limits and the holding time of its probes."""
+    config, tasks = run.config.evaluate, world.tasks()
+    kinds = tuple(run.config.collect.setter.kinds) or config.kinds or tuple(tasks.probes)
     hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
-    return FreePlayRules(kinds or tuple(world.tasks().probes), config.setter_steps, config.steps, hold)
+    limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
+    differing = {kind: limit for kind, limit in limits.items() if limit != config.steps}
+    return FreePlayRules(kinds, config.setter_steps, config.steps, hold, differing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -82,6 +83,22 @@ def test_what_the_solver_says_before_it_can_hear_the_question_is_no_answer() -> 
     assert episode.requests[0].steps == RULES.limit
 
 
+def test_a_request_has_the_limit_of_its_kind() -> None:
+    (episode,) = played({1: "count houses"}, {}, limits={"count": 8})
+    assert (episode.requests[0].ended, episode.requests[0].steps) == ("failed", 8)
+    (episode,) = played({1: "count houses"}, {}, limits={"walk": 8})
+    assert episode.requests[0].steps == RULES.limit
+
+
+def test_all_that_the_solver_says_counts_as_spoken() -> None:
+    """Also before the first request and after its end."""
+    (episode,) = played({3: "count houses"}, {1: "one", 5: "two", 8: "one", 9: "one"})
+    assert episode.requests[0].said == ("two",)
+    assert free_play_shares([episode])["spoken"] == 4 / 12
+    older = replace(episode, utterances=None)
+    assert free_play_shares([episode, older])["spoken"] is None
+
+
 def test_words_that_fit_no_task_are_kept_and_judge_nobody() -> None:
     (episode,) = played({0: "houses walk", 4: "count houses"}, {1: "two"})
     assert [(each.kind, each.ended) for each in episode.requests] == [(None, "interrupted"), ("count", "failed")]
@@ -151,7 +168,7 @@ def test_both_observe_every_step() -> None:
 
 def test_a_setter_may_say_nothing() -> None:
     (episode,) = played({}, {})
-    assert episode == FreePlayEpisode(3, 12, ())
+    assert episode == FreePlayEpisode(3, 12, (), 0)
     shares = free_play_shares([episode])
     assert shares["silent_episodes"] == 1 and shares["requests"] == 0 and shares["success"] is None
 
@@ -159,7 +176,7 @@ def test_a_setter_may_say_nothing() -> None:
 def test_only_judged_requests_count_as_success_or_failure() -> None:
     ends = [("walk", "done"), ("walk", "failed"), ("walk", "interrupted"), (None, "interrupted")]
     requests = tuple(SetterRequest("x", 0, kind, ended, 4, ("hello",)) for kind, ended in ends)  # type: ignore[arg-type]
-    shares = free_play_shares([FreePlayEpisode(0, 20, requests), FreePlayEpisode(1, 20)])
+    shares = free_play_shares([FreePlayEpisode(0, 20, requests, 5), FreePlayEpisode(1, 20, utterances=1)])
     assert shares == {
         "episodes": 2,
         "requests": 4,
@@ -170,5 +187,5 @@ def test_only_judged_requests_count_as_success_or_failure() -> None:
         "judged": 2,
         "success": 0.5,
         "steps_to_success": 4,
-        "spoken": pytest.approx(0.1),
+        "spoken": pytest.approx(0.15),
     }

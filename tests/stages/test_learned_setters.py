@@ -130,13 +130,14 @@ def test_agents_are_evaluated_with_a_learned_setter(
 ) -> None:
     root = copied(with_setter, tmp_path)
     learned = ("evaluate.setter=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
-    settings = tiny(root, *learned, "evaluate.kinds=[go]")
+    settings = tiny(root, *learned, "evaluate.kinds=[go]", "evaluate.limits.go=9")
     interplay("evaluate", settings)
     file = root / "run/evaluate/free-play/bc.json"
     kept = json.loads(file.read_text())
     setter = checkpoint.read(root / "run/clone-setter/checkpoints")
     assert kept["setter"] == {"stage": "clone-setter", "update": 4, "weights": setter.fingerprint}
     assert kept["agent"]["stage"] == "clone" and "color" in kept["rules"]["kinds"], "as the setter asks"
+    assert kept["rules"]["limits"] == {"go": 9}, "as that of the probes"
     assert [episode["steps"] for episode in kept["episodes"]] == [8, 8, 8]
     assert [episode["seed"] for episode in kept["episodes"]] == kept["seeds"]
     written = file.stat().st_mtime_ns
