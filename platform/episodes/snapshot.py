@@ -83,9 +83,10 @@ class Snapshot(EpisodeIndex):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def composition(self) -> dict[str, int]:
-        """The number of its episodes of each kind and round, as "human-agent@1"; see `seating`."""
-        counts = Counter(f"{seating(entry)}@{entry.round}" for entry in self.entries())
+    def composition(self, split: str | None = None) -> dict[str, int]:
+        """The number of its episodes of each kind and round, as "human-agent@1", of one split or of all; see
+        `seating`."""
+        counts = Counter(f"{seating(entry)}@{entry.round}" for entry in self.entries(EpisodeFilter(split=split)))
         return dict(sorted(counts.items()))
 
     def condition(self) -> dict[str, Any]:

@@ -6,11 +6,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
+from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.stage_folder import StageFolder
+
+
+TRAIN = "train"  # the split of the episodes that are learned from; a snapshot may have held-out ones, too
+
+
+def training_marks(snapshot: Snapshot) -> list[Mark]:
+    """The marks of a snapshot's training episodes."""
+    return snapshot.marks(snapshot.select(EpisodeFilter(split=TRAIN)))
 
 
 def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None:
@@ -40,7 +49,7 @@ def freeze_once(
     Raises:
         ValueError: no episode satisfies `where`, none of these raters marked one, or the share leaves none to train on.
     """
-    keep = None if share == 1 else lambda entry: entry.split != "train" or _is_drawn(run.seed, name, entry.id, share)
+    keep = None if share == 1 else lambda entry: entry.split != TRAIN or _is_drawn(run.seed, name, entry.id, share)
     snapshot = _freeze(run, name, name, where, mix, raters, keep)
     if snapshot is None:
         raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
@@ -50,7 +59,7 @@ def freeze_once(
             f"{run.root} has no marks{whose}, from which the stage {name!r} is to learn: "
             f"name other raters with {name}.raters=..., or raise {name}.marked_share={share:g}"
         )
-    if share < 1 and not snapshot.select(EpisodeFilter(split="train")):
+    if share < 1 and not snapshot.select(EpisodeFilter(split=TRAIN)):
         raise ValueError(
             f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )

@@ -36,6 +36,7 @@ from interplay.evaluation.report_data import (
 from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scenario
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
+from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
@@ -189,7 +190,8 @@ def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
     numbers: dict[str, float | int | str] = {key: record[key] for key in COUNT_FIELDS if key in record}
     snapshot = run.snapshot_path(name)
     if snapshot.exists():
-        numbers["from"] = ", ".join(f"{count:,} {kind}" for kind, count in Snapshot(snapshot).composition().items())
+        learned_from = Snapshot(snapshot).composition(TRAIN)
+        numbers["from"] = ", ".join(f"{count:,} {kind}" for kind, count in learned_from.items())
     if name == REWARD and snapshot.exists():
         numbers["marks by"] = ", ".join(f"{rater}: {count:,}" for rater, count in marks_by_rater(run).items())
     return StageRecord(name, record["seconds"], numbers)
@@ -198,8 +200,8 @@ def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
 def marks_by_rater(run: Run) -> dict[str, int]:
     """The marks that the reward model learned from, by rater: scripted raters by name, people by pseudonym."""
     snapshot = run.snapshot_path(REWARD)
-    counts = Counter(mark.rater for mark in Snapshot(snapshot).marks()) if snapshot.exists() else Counter()
-    return dict(sorted(counts.items()))
+    marks = training_marks(Snapshot(snapshot)) if snapshot.exists() else []
+    return dict(sorted(Counter(mark.rater for mark in marks).items()))
 
 
 def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

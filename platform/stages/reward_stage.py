@@ -8,7 +8,7 @@ from functools import partial
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run
@@ -45,7 +45,7 @@ def train_reward(run: Run) -> None:
     rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
-    train_on = replace(rated, split="train")
+    train_on = replace(rated, split=TRAIN)
     agent, vocabulary = start_from(
         run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
     )
@@ -82,7 +82,7 @@ def train_reward(run: Run) -> None:
     show = SHOWN[config.model]
     start_shown = None if config.from_scratch else start
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
-    clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))
+    clock.finish(episodes=len(snapshot.select(train_on)), marks=len(training_marks(snapshot)))
 
 
 def _check_mirror(mirror: float, agent: Agent) -> None:

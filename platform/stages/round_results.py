@@ -11,6 +11,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation.probes import success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
+from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.probe_files import read_results
 from interplay.stages.reward_evaluation import ModelOnHeldOut, model_results
 from interplay.stages.rounds import newest_round
@@ -69,9 +70,9 @@ def _round_record(run: Run, found: ModelOnHeldOut | None) -> RoundRecord:
         name=f"round {run.round}",
         improves=settings.get("start", ""),
         updates=agent.step,
-        episodes=snapshot.composition() if snapshot else {},
+        episodes=snapshot.composition(TRAIN) if snapshot else {},
         mix=snapshot.condition().get("mix", {}) if snapshot else {},
-        marks=len(snapshot.marks()) if snapshot else 0,
+        marks=len(training_marks(snapshot)) if snapshot else 0,
         reward_model=_reward_model(run, found) if found is not None else None,
     )
 

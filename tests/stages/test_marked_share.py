@@ -10,7 +10,9 @@ from tiny_runs import opened, tiny
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Mark
+from interplay.episodes.snapshot import Snapshot
 from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.report_stage import marks_by_rater
 from interplay.stages.run import Run
 
 EPISODES = 60
@@ -45,3 +47,9 @@ def test_a_share_of_the_training_episodes_is_drawn_and_all_held_out_ones_are_kep
 def test_a_share_that_leaves_no_training_episode_is_refused(run: Run) -> None:
     with pytest.raises(ValueError, match=r"reward\.marked_share=1e-09 leaves no episode to train on .* raise it"):
         frozen(run, 1e-9, "train")
+
+
+def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
+    learned_from = frozen(run, 0.5, "train")
+    assert marks_by_rater(run) == {"ann": len(learned_from)}, "not of the 20 held-out episodes"
+    assert Snapshot(run.snapshot_path("reward")).composition("train") == {"human-human@0": len(learned_from)}
