@@ -280,7 +280,7 @@ class SetterReplayActor:
         for index, lane in enumerate(self._lanes):
             if lane.tracker.passed is not None:
                 yield FinishedTask(t, index, *lane.tracker.passed)
-            if lane.tracker and lane.ended:
+            if lane.tracker and lane.ended and lane.tracker.heard:
                 yield FinishedTask(t, index, *lane.tracker.outcome(lane.world.facts()))
 
     def _write_row(self, block: Arrays, t: int) -> None:

@@ -6,6 +6,7 @@ at the row at which it was ended, or at the last row of the agent's episode.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -134,8 +135,14 @@ class TaskTracker:
         """Whether all tasks have been asked, and the last one is done or answered."""
         return self._state.over
 
+    @property
+    def heard(self) -> bool:
+        """Whether the agent has heard the current task by now. What the setter had yet to say when the agent's episode
+        ended is no task of it."""
+        return self._state.heard
+
     def outcome(self, facts: Any) -> TaskOutcome:
-        """How the current task went; if it is open, it is judged now."""
+        """How the current task, which the agent has heard, went; if it is open, it is judged now."""
         state = self._state
         done = state.done[-1] if state.ended_with is not None else self._succeeds(facts)
         return self._outcome(done)
@@ -148,11 +155,12 @@ class TaskTracker:
         return state.before + (self._level(facts, final) if state.ended_with is None else state.ended_with)
 
     def success(self, facts: Any) -> float:
-        """The share of the tasks so far that were done when they were judged; the open one is judged now."""
+        """The share of the tasks heard so far that were done when they were judged; the open one is judged now. NaN
+        before the first one is heard."""
         done = list(self._state.done)
-        if self._state.ended_with is None:
+        if self._state.ended_with is None and self._state.heard:
             done.append(self._succeeds(facts))
-        return sum(done) / len(done)
+        return sum(done) / len(done) if done else math.nan
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""

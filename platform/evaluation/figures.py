@@ -258,7 +258,7 @@ def calibration_curve(points: Sequence[tuple[float, float]], title: str, caption
 
 def true_success_curve(points: Sequence[RewardPoint], parted: int | None, title: str, caption: str) -> SvgFigure:
     """True success of held-out episodes against updates, with a line at the update `parted`."""
-    kept = [point for point in points if len(point.success)]
+    kept = [point for point in points if np.isfinite(point.success).any()]
 
     def draw(axes: Axes) -> None:
         updates = np.array([point.update for point in kept], np.float64)
@@ -327,8 +327,9 @@ def _name_places(axes: Axes, names: Sequence[str]) -> None:
 
 def _means(axes: Axes, at: Float64Array, samples: Sequence[Float64Array], color: str, **line: Any) -> None:
     """A line of means with a band of two standard errors; values that were not measured are NaN."""
-    middle = np.array([np.nanmean(values) for values in samples])
-    error = np.array([2 * np.nanstd(values) / np.sqrt(len(values)) for values in samples])
+    measured = [values[~np.isnan(values)] for values in samples]
+    middle = np.array([values.mean() for values in measured])
+    error = np.array([2 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0 for values in measured])
     axes.fill_between(at, middle - error, middle + error, color=color, alpha=0.16, linewidth=0)
     axes.plot(at, middle, color=color, markersize=3.5, **line)
 

@@ -127,19 +127,21 @@ def parting(points: Sequence[RewardPoint]) -> Parting | None:
 
     Every measurement plays the same episodes with the same random numbers, so two of them are compared episode by
     episode: true success has fallen if its mean change since its best measurement is below minus `ERRORS` standard
-    errors, and the modeled return has not if its mean change is not below 0.
+    errors, and the modeled return has not if its mean change is not below 0. Episodes whose true success is unknown
+    (NaN) are left out of it.
     """
-    known = [point for point in points if len(point.success) and not np.isnan(point.success).any()]
+    known = [point for point in points if np.isfinite(point.success).any()]
     if len(known) < 2:
         return None
-    best = max(range(len(known)), key=lambda place: (known[place].success.mean(), -place))
-    for point in known[best + 1 :]:
-        change = point.success - known[best].success
+    success = [float(np.nanmean(point.success)) for point in known]
+    best = max(range(len(known)), key=lambda place: (success[place], -place))
+    for place in range(best + 1, len(known)):
+        change = known[place].success - known[best].success
+        change = change[np.isfinite(change)]
         error = float(np.std(change, ddof=1)) / len(change) ** 0.5 if len(change) > 1 else float("inf")
-        modeled = known[best].heldout.mean(), point.heldout.mean()
-        if change.mean() < -ERRORS * error and modeled[1] >= modeled[0]:
-            success = float(known[best].success.mean()), float(point.success.mean())
-            return Parting(known[best].update, point.update, success, (float(modeled[0]), float(modeled[1])))
+        modeled = float(known[best].heldout.mean()), float(known[place].heldout.mean())
+        if len(change) and change.mean() < -ERRORS * error and modeled[1] >= modeled[0]:
+            return Parting(known[best].update, known[place].update, (success[best], success[place]), modeled)
     return None
 
 
@@ -160,7 +162,7 @@ def inspection_results(
             {
                 "update": point.update,
                 "modeled_return": float(point.heldout.mean()),
-                "true_success": float(point.success.mean()) if len(point.success) else None,
+                "true_success": float(np.nanmean(point.success)) if np.isfinite(point.success).any() else None,
             }
             for point in points
             if len(point.heldout)

@@ -13,7 +13,6 @@ from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.stage_folder import StageFolder
 
-
 TRAIN = "train"  # the split of the episodes that are learned from; a snapshot may have held-out ones, too
 
 

@@ -91,6 +91,15 @@ def test_until_done_episodes_end_once_their_task_is_done_or_answered(snapshot: S
     assert {(True, None), (True, True), (False, None)} <= set(ends)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_an_episode_that_ends_before_its_request_has_no_task(snapshot: Snapshot, steps: int) -> None:
+    """Requested in step 1, which an episode of one step does not reach; of two steps, the last row shows it."""
+    unroll = actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=steps)).unroll()
+    success = unroll.arrays["success"][:-1][unroll.arrays["last"][:-1]]
+    assert len(success) > 0
+    assert np.isnan(success).all() == (steps == 1) and len(unroll.tasks) == (0 if steps == 1 else len(success))
+
+
 def long_dialogues(folder: Path) -> Snapshot:
     """Scripted players in the line world that perform one task after another."""
     booked = [
@@ -117,7 +126,8 @@ def truth(
         silence = -1 if errand.answer is not None and over else 0
         answered = errand.rate_answer(answers[0]) if answers else silence
         progress += errand.progress({"solver": places[now]}) + answered - begun
-        done.append(errand.success({"solver": places[now]}, answers))
+        if row > task.step:
+            done.append(errand.success({"solver": places[now]}, answers))
     return progress, sum(done) / len(done) if done else 0.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -60,6 +61,19 @@ def test_the_success_of_a_task_is_taken_at_its_end() -> None:
     late = tracker((FAR, 0, 2), (FAR, 3, None))
     follow(late, [0, 4, 6, 7, 8])
     assert late.success(facts(8)) == 0.5  # the first was not done when the recorded setter ended it
+
+
+def test_a_task_that_is_asked_after_the_last_row_does_not_count() -> None:
+    """The step in which it is asked begins at the row at which the agent's episode ends."""
+    two = tracker((FAR, 0, 2), (NEAR, 4, None))
+    follow(two, [0, 4, 8, 8, 8])
+    assert two.passed == TaskOutcome("walk", done=True, answered=None)
+    assert not two.heard and two.success(facts(8)) == 1.0
+    two.advance(5, lambda: facts(8))
+    assert two.heard and two.success(facts(8)) == 0.5
+    late = tracker((FAR, 3, None))
+    follow(late, [0, 0, 0, 0])
+    assert not late.heard and math.isnan(late.success(facts(0)))
 
 
 def test_answers_count_once_and_only_while_their_question_is_wanted() -> None:

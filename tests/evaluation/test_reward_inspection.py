@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interplay.evaluation.figures import true_success_curve
 from interplay.evaluation.report_data import RewardPoint
 from interplay.evaluation.reward_inspection import (
     InspectedEpisode,
     by_kind,
     calibration,
     calibration_error,
+    inspection_results,
     pairs_by_gap,
     parting,
 )
@@ -66,3 +68,17 @@ def test_modeled_and_true_return_part_where_truth_falls_and_the_model_does_not_s
     assert parting([before, best, one_less]) is None
     assert parting([before, best, point(30, [0.5] * 9, [0.0] * 9)]) is None, "the model sees the fall"
     assert parting([best, point(30, [2.0] * 9, [np.nan] * 9)]) is None, "where the truth is unknown, nothing is said"
+
+
+def test_episodes_whose_truth_is_unknown_are_left_out() -> None:
+    unknown = [np.nan] * 3
+    best, fallen = point(10, [1.0] * 12, [1.0] * 9 + unknown), point(30, [2.0] * 12, [0.0] * 8 + [1.0] + unknown)
+    found = parting([best, fallen])
+    assert found is not None and found.success == (1.0, pytest.approx(1 / 9))
+    held = inspection_results([], [best, fallen, point(40, [1.0], [np.nan])], {})["heldout"]
+    assert [each["true_success"] for each in held] == [1.0, pytest.approx(1 / 9), None]
+    bands = true_success_curve([best, fallen, point(40, [1.0], [np.nan])], None, "True success", "").svg
+    known = true_success_curve(
+        [point(10, [1.0], [1.0] * 9), point(30, [1.0], [0.0] * 8 + [1.0])], None, "True success", ""
+    )
+    assert bands == known.svg, "the band is of those that are known"
