@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import count as count_from
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -16,6 +18,8 @@ from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_f
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_start_coverage
+
+logger = logging.getLogger(__name__)
 
 STAGE = "reward"
 SHOWN = {  # on the progress line, by kind of model
@@ -50,6 +54,7 @@ def train_reward(run: Run) -> None:
         run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
     )
     _check_mirror(config.augmentation.mirror, agent)
+    _warn_without_swaps(run, agent)
     ids = snapshot.select(replace(rated, split="heldout"))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
         cache = config.dataset.cache_mb * 2**20
@@ -90,6 +95,20 @@ def _check_mirror(mirror: float, agent: Agent) -> None:
         raise ValueError(
             f"{STAGE}.augmentation.mirror={mirror:g} mirrors pictures but not actions, and this agent sees its "
             f"previous action: set {STAGE}.augmentation.mirror=0, or agent.previous_action=false"
+        )
+
+
+def _warn_without_swaps(run: Run, agent: Agent) -> None:
+    """Logs a warning if the lanes of a reader are too few for one with swapped episodes."""
+    config, readers = run.config.reward, run.config.runtime.datasets
+    swaps, lanes = config.augmentation, config.dataset.lanes // readers
+    wanted = swaps.swaps == "lanes" and swaps.probability > 0 and agent.layout.world.utterances
+    if wanted and not swaps.swapped_lanes(lanes):
+        least = next(count for count in count_from(lanes) if swaps.swapped_lanes(count))
+        logger.warning(
+            "no lane shows swapped episodes: %s.augmentation.probability=%g of %d lanes is less than half a lane. Set "
+            "%s.dataset.lanes=%d, or %s.augmentation.swaps=windows",
+            *(STAGE, swaps.probability, lanes, STAGE, least * readers, STAGE),
         )
 
 

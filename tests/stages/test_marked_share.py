@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_world import LineWorld, record_episode, with_number
+from fake_world import LineWorld, record_episode, tiny_agent, with_number
 from tiny_runs import opened, tiny
 
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -13,9 +13,11 @@ from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
 from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.report_stage import marks_by_rater
+from interplay.stages.reward_stage import _warn_without_swaps
 from interplay.stages.run import Run
 
 EPISODES = 60
+READERS = ("runtime=ray", "runtime.datasets=2")
 
 
 @pytest.fixture
@@ -53,3 +55,29 @@ def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
     learned_from = frozen(run, 0.5, "train")
     assert marks_by_rater(run) == {"ann": len(learned_from)}, "not of the 20 held-out episodes"
     assert Snapshot(run.snapshot_path("reward")).composition("train") == {"human-human@0": len(learned_from)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            ("reward.dataset.lanes=2",),
+            "probability=0.33 of 2 lanes is less than half a lane. Set reward.dataset.lanes=3,",
+        ),
+        (
+            (*(f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")), *READERS),
+            "reward.dataset.lanes=6,",
+        ),
+        (("reward.dataset.lanes=4",), ""),
+        (("reward.dataset.lanes=2", "reward.augmentation.probability=0"), ""),
+        (("reward.dataset.lanes=2", "reward.augmentation.swaps=windows"), ""),
+    ],
+)
+def test_lanes_too_few_for_swapped_episodes_are_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: tuple[str, ...], said: str
+) -> None:
+    _warn_without_swaps(opened(tiny(tmp_path, *settings)), tiny_agent(LineWorld()))
+    assert said in caplog.text and bool(caplog.text) == bool(said)
+    caplog.clear()
+    _warn_without_swaps(opened(tiny(tmp_path, *settings)), tiny_agent(LineWorld(utterances=False)))
+    assert not caplog.text, "a world without utterances has nothing to swap"
