@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import count as count_from
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -104,7 +104,7 @@ def _warn_without_swaps(run: Run, agent: Agent) -> None:
     swaps, lanes = config.augmentation, config.dataset.lanes // readers
     wanted = swaps.swaps == "lanes" and swaps.probability > 0 and agent.layout.world.utterances
     if wanted and not swaps.swapped_lanes(lanes):
-        least = next(count for count in count_from(lanes) if swaps.swapped_lanes(count))
+        least = math.floor(0.5 * (1 + swaps.probability) / swaps.probability) + 1
         logger.warning(
             "no lane shows swapped episodes: %s.augmentation.probability=%g of %d lanes is less than half a lane. Set "
             "%s.dataset.lanes=%d, or %s.augmentation.swaps=windows",
