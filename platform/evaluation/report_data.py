@@ -215,8 +215,8 @@ class RewardModelResults:
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
     success: NDArray[np.bool_]  # [episodes]: ground-truth success
-    # [episodes]: the same episodes under another episode's instruction, NaN where there is none that differs; None in a
-    # world without utterances
+    # [episodes]: the same episodes under another episode's instruction, NaN where no other differs; None in a world
+    # without utterances
     swapped_returns: Float64Array | None
 
     def __post_init__(self) -> None:
