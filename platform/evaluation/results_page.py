@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,59 +20,74 @@ BC, BC_LONG, BC_LARGE, AR = "bc", "bc_long", "bc_large", "ar"
 MIN_SEEDS = 3  # with fewer, the page shows means and makes no claim: the intervals of two seeds are nearly unbounded
 
 
+Parts = Mapping[str, float]  # of a finding in one seed, by name; each is above 0 in a seed that shows the finding
+
+
 @dataclass(frozen=True)
 class Finding:
-    """A finding of the paper; `measure` is above 0 in a seed that shows it, None where the seed has no such data."""
+    """A finding of the paper; `measure` returns its parts in a seed, None where the seed has no such data."""
 
     claim: str
     quantity: str  # what `measure` returns
-    measure: Callable[[SeedResults], float | None]
+    measure: Callable[[SeedResults], Parts | None]
 
 
-def verdict(values: Sequence[float]) -> str:
-    """ "holds" or "does not hold" if the interval over at least `MIN_SEEDS` seeds excludes 0, else what is missing."""
-    if not values:
+def verdict(parts: Mapping[str, Sequence[float]]) -> str:
+    """What seeds say of a finding, from the values of its parts in each: it holds if the intervals of all are above 0,
+    and does not hold if that of one is below.
+
+    Of several intervals one lies below 0 by chance more often than a single one does, so these are wider (see
+    `over_seeds`). A mean of the lowest part of each seed would be below 0 by chance alone.
+    """
+    if not parts:
         return "not tested"
-    found = over_seeds(values)
-    if found.n < MIN_SEEDS:
-        return f"not tested: {found.n} seed{'s' if found.n > 1 else ''}, {MIN_SEEDS} are needed"
-    return "unclear" if not found.excludes(0) else "holds" if found.value > 0 else "does not hold"
+    seeds = min(map(len, parts.values()))
+    if seeds < MIN_SEEDS:
+        return f"not tested: {seeds} seed{'s' if seeds > 1 else ''}, {MIN_SEEDS} are needed"
+    if all(over_seeds(values).low > 0 for values in parts.values()):
+        return "holds"
+    below = any(over_seeds(values, among=len(parts)).high < 0 for values in parts.values())
+    return "does not hold" if below else "unclear"
 
 
 def _baseline(seed: SeedResults) -> str:
     return BC_LONG if BC_LONG in seed.success else BC
 
 
-def _difference(
-    shares: Mapping[str, Mapping[str, float]], agent: str, other: str, reduce: Callable[[list[float]], float]
-) -> float | None:
-    """`reduce` of the differences of two agents by kind; None unless both have played."""
+def _differences(shares: Mapping[str, Mapping[str, float]], agent: str, other: str) -> Parts | None:
+    """The differences of two agents by kind; None unless both have played."""
     if agent not in shares or other not in shares:
         return None
-    return reduce([shares[agent][kind] - shares[other][kind] for kind in shares[agent]])
+    return {kind: shares[agent][kind] - shares[other][kind] for kind in shares[agent]}
+
+
+def _mean_difference(shares: Mapping[str, Mapping[str, float]], agent: str, other: str) -> Parts | None:
+    """The mean of the differences over the kinds, as the only part."""
+    found = _differences(shares, agent, other)
+    return None if found is None else {"mean": _mean([*found.values()])}
 
 
 def _mean(values: list[float]) -> float:
     return float(np.mean(values))
 
 
-def _return_rises(seed: SeedResults) -> float | None:
+def _return_rises(seed: SeedResults) -> Parts | None:
     points = seed.heldout_returns
-    return points[-1][1] - points[0][1] if len(points) > 1 else None
+    return {"rise": points[-1][1] - points[0][1]} if len(points) > 1 else None
 
 
-def _doubles_position(seed: SeedResults) -> float | None:
+def _doubles_position(seed: SeedResults) -> Parts | None:
     ours, theirs = (seed.success.get(agent, {}).get("position") for agent in (BC_RL, _baseline(seed)))
-    return None if ours is None or theirs is None else ours - 2 * theirs
+    return None if ours is None or theirs is None else {"position": ours - 2 * theirs}
 
 
-def _ibt_ar_bc(seed: SeedResults) -> float | None:
-    upper = _difference(seed.success, BC_RL, AR, _mean)
-    lower = _difference(seed.success, AR, _baseline(seed), _mean)
-    return None if upper is None or lower is None else min(upper, lower)
+def _ibt_ar_bc(seed: SeedResults) -> Parts | None:
+    upper = _mean_difference(seed.success, BC_RL, AR)
+    lower = _mean_difference(seed.success, AR, _baseline(seed))
+    return None if upper is None or lower is None else {"IBT": upper["mean"], "AR": lower["mean"]}
 
 
-def _scripted_probes(seed: SeedResults) -> float | None:
+def _scripted_probes(seed: SeedResults) -> Parts | None:
     """Kinds with a scripted reward stand for the paper's probes, the others for its free instructions.
 
     Of both, those that were played as probes count; None unless there are some.
@@ -83,18 +99,21 @@ def _scripted_probes(seed: SeedResults) -> float | None:
         paid, free = set(ours) & set(scripted), set(ours) - set(scripted)
         if paid and free:
             gain = _mean([ours[kind] - clone[kind] for kind in sorted(paid)])
-            return min(gain, _mean([mixed[kind] - ours[kind] for kind in sorted(free)]))
+            return {"scripted": gain, "free": _mean([mixed[kind] - ours[kind] for kind in sorted(free)])}
     return None
 
 
-def _answers_in_order(seed: SeedResults) -> float | None:
+def _answers_in_order(seed: SeedResults) -> Parts | None:
     rewards = list(seed.answers.values())
-    return min(-np.diff(rewards).max(), rewards[0]) if len(rewards) == 3 else None
+    if len(rewards) != 3:
+        return None
+    right, wrong, strange = rewards
+    return {"correct": right, "plausible": right - wrong, "incoherent": wrong - strange}
 
 
-def _each_round(seed: SeedResults) -> float | None:
-    means = [_mean(list(shares.values())) for shares in seed.rounds.values()]
-    return float(np.diff(means).min()) if len(means) > 1 else None
+def _each_round(seed: SeedResults) -> Parts | None:
+    means = {name: _mean(list(shares.values())) for name, shares in seed.rounds.items()}
+    return {later: means[later] - means[earlier] for earlier, later in pairwise(means)} or None
 
 
 FINDINGS = (
@@ -106,13 +125,13 @@ FINDINGS = (
     ),
     Finding(
         "Reinforcement beats cloning on every probe",
-        "least difference of BC+RL and the longer BC over the probes",
-        lambda seed: _difference(seed.success, BC_RL, _baseline(seed), min),
+        "difference of BC+RL and the longer BC on the probe where it is least",
+        lambda seed: _differences(seed.success, BC_RL, _baseline(seed)),
     ),
     Finding(
         "A 71M BC+RL agent beats a 165M BC agent; bigger is better",
         "BC+RL minus the longer BC of 2.2 times the weights, mean over probes",
-        lambda seed: _difference(seed.success, BC_RL, BC_LARGE, _mean),
+        lambda seed: _mean_difference(seed.success, BC_RL, BC_LARGE),
     ),
     Finding(
         "IBT beats AR, and AR beats BC", "the smaller of the two differences of mean success", _ibt_ar_bc
@@ -125,7 +144,7 @@ FINDINGS = (
     Finding(
         "Reinforcement succeeds sooner",
         "BC+RL minus the longer BC within half of the time limit, mean over probes",
-        lambda seed: _difference(seed.early, BC_RL, _baseline(seed), _mean),
+        lambda seed: _mean_difference(seed.early, BC_RL, _baseline(seed)),
     ),
     Finding(
         "Each round improves on the one before",
@@ -225,11 +244,14 @@ def _budget(budget: Mapping[str, int]) -> str:
 
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
-    values = [value for seed in seeds if (value := finding.measure(seed)) is not None]
+    """The row of a finding; of its parts, that with the lowest mean over seeds is shown."""
+    measured = [parts for seed in seeds if (parts := finding.measure(seed)) is not None]
+    names = dict.fromkeys(name for parts in measured for name in parts)
+    values = {name: [parts[name] for parts in measured if name in parts] for name in names}
     quantity = finding.quantity
     if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
         quantity = quantity.replace("the longer BC", "BC")
-    return finding.claim, quantity, _text(values, "{:+.2f}"), verdict(values)
+    return finding.claim, quantity, _text(min(values.values(), key=np.mean, default=[]), "{:+.2f}"), verdict(values)
 
 
 def _shares(

@@ -13,7 +13,7 @@ import pytest
 from interplay.evaluation.estimates import Estimate, wilson
 from interplay.evaluation.results_figures import _bars, _minus_bc_rl, results_figures
 from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
-from interplay.evaluation.seed_results import SeedResults, over_seeds
+from interplay.evaluation.seed_results import SeedResults, over_seeds, student_t
 
 KINDS = ("go", "position")
 SEED = SeedResults(
@@ -39,10 +39,16 @@ def line(page: str, start: str) -> str:
 
 def test_an_interval_over_seeds_is_students() -> None:
     found = over_seeds([1.0, 2.0, 3.0])
-    assert found.value == 2.0 and found.high - found.value == pytest.approx(4.30 / math.sqrt(3))
+    assert found.value == 2.0 and found.high - found.value == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
     assert over_seeds([1.0]).low == -math.inf
-    many = over_seeds([0.0, 1.0] * 10)
-    assert many.high - many.value > 2.09 * float(np.std([0.0, 1.0] * 10, ddof=1)) / math.sqrt(20), "t of 19 is 2.09"
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "value"),
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (5, 0.95, 2.571), (19, 0.95, 2.093), (1, 0.99, 63.657), (4, 0.99, 4.604)],
+)
+def test_students_t_is_that_of_the_tables(freedom: int, confidence: float, value: float) -> None:
+    assert student_t(freedom, confidence) == pytest.approx(value, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +63,34 @@ def test_an_interval_over_seeds_is_students() -> None:
     ],
 )
 def test_a_claim_needs_three_seeds_whose_interval_excludes_zero(values: list[float], said: str) -> None:
-    assert verdict(values) == said
+    assert verdict({"only": values} if values else {}) == said
+
+
+def test_a_finding_of_several_parts_holds_with_all_of_them_and_fails_with_one() -> None:
+    above, open_, below = [0.4, 0.5, 0.6], [-0.4, 0.1, 0.6], [-0.40, -0.41, -0.42]
+    assert verdict({"go": above, "lift": above}) == "holds"
+    assert verdict({"go": above, "lift": open_}) == "unclear"
+    assert verdict({"go": above, "lift": below}) == "does not hold"
+    little = [-0.4, -0.5, -0.6]  # below 0 with the interval of one, not with those of six
+    assert verdict({"go": little}) == "does not hold"
+    assert verdict({"go": little} | {str(other): above for other in range(5)}) == "unclear"
+    assert verdict({"go": above, "round 2": above[:2]}).startswith("not tested: 2 seeds")
+
+
+def test_noise_alone_is_no_evidence_against_a_finding_of_six_parts() -> None:
+    """The mean of the lowest of six equal shares is below 0 in nearly all sets of six seeds."""
+    rng = np.random.default_rng(0)
+    said = []
+    for _ in range(200):
+        ours, theirs = rng.binomial(50, 0.65, (2, 6, 6)) / 50  # [seeds, kinds]
+        said.append(verdict({str(kind): list(values) for kind, values in enumerate((ours - theirs).T)}))
+    assert said.count("does not hold") <= 10 and "holds" not in said
 
 
 def test_the_findings_compare_with_the_longer_clone() -> None:
     page = render_results([SEED], {})
     assert "| -0.10 |" in line(page, "Reinforcement about doubles"), "0.3 is not twice 0.2"
-    assert "| +0.10 |" in line(page, "Reinforcement beats cloning"), "the least difference is that of position"
+    assert "| +0.10 |" in line(page, "Reinforcement beats cloning"), "the difference is least on position"
     assert "| +0.30 |" in line(page, "Reinforcement succeeds sooner")
     assert "| +1.50 |" in line(page, "The modeled return rises")
     assert "| +0.30 |" in line(page, "A correct answer"), "the step from plausible to incoherent is the smallest"
