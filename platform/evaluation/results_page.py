@@ -32,22 +32,30 @@ class Finding:
     measure: Callable[[SeedResults], Parts | None]
 
 
-def verdict(parts: Mapping[str, Sequence[float]]) -> str:
-    """What seeds say of a finding, from the values of its parts in each: it holds if the intervals of all are above 0,
-    and does not hold if that of one is below.
+def verdict(seeds: Sequence[Parts]) -> str:
+    """What seeds say of a finding, from its parts in each.
 
-    Of several intervals one lies below 0 by chance more often than a single one does, so these are wider (see
-    `over_seeds`). A mean of the lowest part of each seed would be below 0 by chance alone.
+    It holds if the interval over seeds of the lowest part is above 0, because the mean of the lowest part is at most
+    that of any. It is also below 0 by chance alone, so the finding does not hold only if the interval of one and the
+    same part is below 0. Of several intervals one lies below 0 by chance more often than a single one does, so these
+    are wider (see `over_seeds`).
     """
-    if not parts:
+    if not seeds:
         return "not tested"
-    seeds = min(map(len, parts.values()))
-    if seeds < MIN_SEEDS:
-        return f"not tested: {seeds} seed{'s' if seeds > 1 else ''}, {MIN_SEEDS} are needed"
-    if all(over_seeds(values).low > 0 for values in parts.values()):
+    parts = _by_part(seeds)
+    fewest = min(map(len, parts.values()))
+    if fewest < MIN_SEEDS:
+        return f"not tested: {fewest} seed{'s' if fewest > 1 else ''}, {MIN_SEEDS} are needed"
+    if over_seeds([min(each.values()) for each in seeds]).low > 0:
         return "holds"
     below = any(over_seeds(values, among=len(parts)).high < 0 for values in parts.values())
     return "does not hold" if below else "unclear"
+
+
+def _by_part(seeds: Sequence[Parts]) -> dict[str, list[float]]:
+    """The values of each part, in the seeds that have it."""
+    names = dict.fromkeys(name for parts in seeds for name in parts)
+    return {name: [parts[name] for parts in seeds if name in parts] for name in names}
 
 
 def _baseline(seed: SeedResults) -> str:
@@ -246,12 +254,11 @@ def _budget(budget: Mapping[str, int]) -> str:
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
     """The row of a finding; of its parts, that with the lowest mean over seeds is shown."""
     measured = [parts for seed in seeds if (parts := finding.measure(seed)) is not None]
-    names = dict.fromkeys(name for parts in measured for name in parts)
-    values = {name: [parts[name] for parts in measured if name in parts] for name in names}
+    lowest = min(_by_part(measured).values(), key=np.mean, default=[])
     quantity = finding.quantity
     if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
         quantity = quantity.replace("the longer BC", "BC")
-    return finding.claim, quantity, _text(min(values.values(), key=np.mean, default=[]), "{:+.2f}"), verdict(values)
+    return finding.claim, quantity, _text(lowest, "{:+.2f}"), verdict(measured)
 
 
 def _shares(

@@ -1,4 +1,4 @@
-"""The benchmark of first picks tells what was asked for from what was picked up."""
+"""The benchmark of first picks compares what was asked for with what was picked up."""
 
 from __future__ import annotations
 

@@ -63,18 +63,25 @@ def test_students_t_is_that_of_the_tables(freedom: int, confidence: float, value
     ],
 )
 def test_a_claim_needs_three_seeds_whose_interval_excludes_zero(values: list[float], said: str) -> None:
-    assert verdict({"only": values} if values else {}) == said
+    assert verdict(by_seed(only=values)) == said
+
+
+def by_seed(**parts: list[float]) -> list[dict[str, float]]:
+    """The parts of each seed, from the values of each part."""
+    longest = max(map(len, parts.values()))
+    return [{name: values[seed] for name, values in parts.items() if seed < len(values)} for seed in range(longest)]
 
 
 def test_a_finding_of_several_parts_holds_with_all_of_them_and_fails_with_one() -> None:
     above, open_, below = [0.4, 0.5, 0.6], [-0.4, 0.1, 0.6], [-0.40, -0.41, -0.42]
-    assert verdict({"go": above, "lift": above}) == "holds"
-    assert verdict({"go": above, "lift": open_}) == "unclear"
-    assert verdict({"go": above, "lift": below}) == "does not hold"
+    assert verdict(by_seed(go=above, lift=above)) == "holds"
+    assert verdict(by_seed(go=above, lift=open_)) == "unclear"
+    assert verdict(by_seed(go=above, lift=below)) == "does not hold"
+    assert verdict(by_seed(first=[0.26, 0.44, 0.13], second=[0.12, 0.11, 0.09])) == "holds", "one part varies alone"
     little = [-0.4, -0.5, -0.6]  # below 0 with the interval of one, not with those of six
-    assert verdict({"go": little}) == "does not hold"
-    assert verdict({"go": little} | {str(other): above for other in range(5)}) == "unclear"
-    assert verdict({"go": above, "round 2": above[:2]}).startswith("not tested: 2 seeds")
+    assert verdict(by_seed(go=little)) == "does not hold"
+    assert verdict(by_seed(go=little, **{str(other): above for other in range(5)})) == "unclear"
+    assert verdict(by_seed(go=above, round_2=above[:2])).startswith("not tested: 2 seeds")
 
 
 def test_noise_alone_is_no_evidence_against_a_finding_of_six_parts() -> None:
@@ -83,7 +90,7 @@ def test_noise_alone_is_no_evidence_against_a_finding_of_six_parts() -> None:
     said = []
     for _ in range(200):
         ours, theirs = rng.binomial(50, 0.65, (2, 6, 6)) / 50  # [seeds, kinds]
-        said.append(verdict({str(kind): list(values) for kind, values in enumerate((ours - theirs).T)}))
+        said.append(verdict([dict(zip("abcdef", seed, strict=True)) for seed in ours - theirs]))
     assert said.count("does not hold") <= 10 and "holds" not in said
 
 
