@@ -24,12 +24,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays, Layout
 from interplay.env.playhouse.tasks.instructions.put import POSITION_WORDINGS
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.launch.compose import compose
 from interplay.reward.listening_gap import listening_gap
-from interplay.stages.heldout_episodes import read_heldout
+from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.heldout_listening import heldout_demonstrations
 from interplay.stages.run import HELDOUT, Run, open_run
 from interplay.stages.shared_parts import start_from
@@ -62,6 +64,19 @@ def phases(arrays: Arrays, layout: Layout) -> dict[str, NDArray[np.bool_]]:
     return {phase: (of_phase & heard)[:, None] for phase, of_phase in found.items()}
 
 
+def held_out(run: Run, agent: Agent, vocabulary: Vocabulary) -> HeldOutEpisodes:
+    """The held-out demonstrations of `position` that the run's clone was not trained on.
+
+    Raises:
+        ValueError: there are none.
+    """
+    snapshot = Snapshot(run.snapshot_path(f"clone{HELDOUT}"))
+    ids = [entry.id for entry in snapshot.entries(heldout_demonstrations("solver")) if KIND in entry.task_kinds]
+    if not ids:
+        raise ValueError(f"{run.root} has no held-out demonstrations of {KIND}; record some: {run.command('collect')}")
+    return read_heldout(snapshot, ids, run.make_world(), agent, vocabulary)
+
+
 def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
     """The mean gap of each phase, its standard error, and the number of episodes.
 
@@ -69,11 +84,7 @@ def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
         ValueError: the run has no held-out demonstrations of `position`.
     """
     agent, vocabulary = start_from(run, name)
-    world, snapshot = run.make_world(), Snapshot(run.snapshot_path(f"clone{HELDOUT}"))
-    ids = [entry.id for entry in snapshot.entries(heldout_demonstrations("solver")) if KIND in entry.task_kinds]
-    if not ids:
-        raise ValueError(f"{run.root} has no held-out demonstrations of {KIND}; record some: {run.command('collect')}")
-    heldout = read_heldout(snapshot, ids, world, agent, vocabulary)
+    heldout = held_out(run, agent, vocabulary)
     episodes = [heldout.arrays(index) for index in range(len(heldout))]
     asked = [next(u.text for u in meta.utterances if u.role != "solver") for meta in heldout.episodes]
     length = agent.layout.utterance_length
