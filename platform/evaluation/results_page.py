@@ -35,27 +35,29 @@ class Finding:
 def verdict(seeds: Sequence[Parts]) -> str:
     """What seeds say of a finding, from its parts in each.
 
-    It holds if the interval over seeds of the lowest part is above 0, because the mean of the lowest part is at most
-    that of any. It is also below 0 by chance alone, so the finding does not hold only if the interval of one and the
-    same part is below 0. Of several intervals one lies below 0 by chance more often than a single one does, so these
-    are wider (see `over_seeds`).
+    Parts that fewer than `MIN_SEEDS` seeds have are left out. The finding holds if the interval over seeds of the
+    lowest part is above 0, because the mean of the lowest part is at most that of any. The lowest part lies below 0 by
+    chance alone, too, so the finding does not hold only if the interval of one and the same part is below 0. Of several
+    intervals one lies below 0 by chance more often than a single one does, so these are wider (see `over_seeds`).
     """
     if not seeds:
         return "not tested"
     parts = _by_part(seeds)
-    fewest = min(map(len, parts.values()))
-    if fewest < MIN_SEEDS:
-        return f"not tested: {fewest} seed{'s' if fewest > 1 else ''}, {MIN_SEEDS} are needed"
-    if over_seeds([min(each.values()) for each in seeds]).low > 0:
+    most = max(map(len, parts.values()))
+    if most < MIN_SEEDS:
+        return f"not tested: {most} seed{'s' if most > 1 else ''}, {MIN_SEEDS} are needed"
+    lowest = [min(each[name] for name in parts if name in each) for each in seeds if parts.keys() & each.keys()]
+    if over_seeds(lowest).low > 0:
         return "holds"
     below = any(over_seeds(values, among=len(parts)).high < 0 for values in parts.values())
     return "does not hold" if below else "unclear"
 
 
 def _by_part(seeds: Sequence[Parts]) -> dict[str, list[float]]:
-    """The values of each part, in the seeds that have it."""
+    """The values of each part, in the seeds that have it: of parts with `MIN_SEEDS` values, or of all if none has."""
     names = dict.fromkeys(name for parts in seeds for name in parts)
-    return {name: [parts[name] for parts in seeds if name in parts] for name in names}
+    values = {name: [parts[name] for parts in seeds if name in parts] for name in names}
+    return {name: each for name, each in values.items() if len(each) >= MIN_SEEDS} or values
 
 
 def _baseline(seed: SeedResults) -> str:

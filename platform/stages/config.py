@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -256,17 +256,21 @@ class Config:
         lanes = {f"{name}.dataset.lanes": stage.dataset.lanes for name, stage in self.training_stages.items()}
         if not self.reinforce.learner.objective.weights.needs_demonstrations:
             del lanes["reinforce.dataset.lanes"]
-        # One lane for each sort of window, and CSS pairs two.
-        least = {
-            f"{name}.dataset.lanes": 1 + max(1, bool(data.around_utterances) + bool(data.around_instructions))
-            for name, data in ((name, stage.dataset) for name, stage in self.training_stages.items())
-        }
-        return [
-            f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least "
-            f"{least[name]}; lower runtime.datasets, or give a multiple of it as lanes"
+        problems = [
+            f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least 2; "
+            "lower runtime.datasets, or give a multiple of it as lanes"
             for name, count in lanes.items()
-            if count % readers or count < least[name] * readers
+            if count % readers or count < 2 * readers
         ]
+        if problems:
+            return problems
+        for name, stage in self.training_stages.items():
+            if f"{name}.dataset.lanes" in lanes:
+                try:
+                    replace(stage.dataset, lanes=stage.dataset.lanes // readers)
+                except ValueError as error:
+                    problems.append(f"runtime.datasets={readers} dataset actors share {name}.dataset.lanes: {error}")
+        return problems
 
     def _overwritten(self) -> list[str]:
         """Unroll buffers that would be overwritten while the learner reads them.

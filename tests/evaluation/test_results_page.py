@@ -81,7 +81,9 @@ def test_a_finding_of_several_parts_holds_with_all_of_them_and_fails_with_one() 
     little = [-0.4, -0.5, -0.6]  # below 0 with the interval of one, not with those of six
     assert verdict(by_seed(go=little)) == "does not hold"
     assert verdict(by_seed(go=little, **{str(other): above for other in range(5)})) == "unclear"
-    assert verdict(by_seed(go=above, round_2=above[:2])).startswith("not tested: 2 seeds")
+    assert verdict(by_seed(go=above, lift=above[:2])) == "holds", "of the parts that three seeds have"
+    assert verdict(by_seed(go=below, lift=above[:1])) == "does not hold"
+    assert verdict(by_seed(go=above[:2], lift=above[:1])).startswith("not tested: 2 seeds")
 
 
 def test_noise_alone_is_no_evidence_against_a_finding_of_six_parts() -> None:

@@ -231,6 +231,10 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
             "runtime.datasets=3 dataset actors can't share clone.dataset.lanes=16: each gets as many, and at least 2",
         ),
         ("runtime=ray runtime.datasets=2 reward.dataset.lanes=2", "can't share reward.dataset.lanes=2"),
+        (
+            "runtime=ray runtime.datasets=2 clone.dataset={lanes:16,around_utterances:.45,around_instructions:.45}",
+            "runtime.datasets=2 dataset actors share clone.dataset.lanes: around_utterances=0.45",
+        ),
         ("runtime=ray runtime.datasets=2 reinforce.dataset.lanes=5", "can't share reinforce.dataset.lanes=5"),
         ("clone.learner.accumulate=5", "clone.learner.accumulate=5 can't divide clone.dataset.lanes=16: the parts of"),
         ("runtime=ray runtime.learners=2 reinforce.actor.lanes=6 reinforce.learner.accumulate=4", "multiple of 8"),

@@ -232,10 +232,15 @@ def test_the_reasons_for_which_recordings_are_left_out_forget_a_person(tmp_path:
     assert not any(person in content.replace(f"{person}2", "") for content in files)
 
 
-def test_words_shown_to_raters_of_other_recordings_are_deleted_with_their_episode(tmp_path: Path) -> None:
+@pytest.mark.parametrize("setter", ["human", "scripted"])
+def test_words_of_a_person_shown_to_raters_of_other_recordings_are_deleted_with_their_episode(
+    tmp_path: Path, setter: str
+) -> None:
     with open_studio(tmp_path) as studio:
         for seed in range(3):
-            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+            episode = record_episode(LineWorld(), seed, 6)[0]
+            meta = replace(episode.meta, control={**episode.meta.control, "setter": ((0, setter),)})
+            studio.store.append(replace(episode, meta=meta))
         played, *others = studio.store.ids()
         words = next(said.text for said in studio.meta(played).utterances if said.role == "setter")
         session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
@@ -247,8 +252,11 @@ def test_words_shown_to_raters_of_other_recordings_are_deleted_with_their_episod
         studio.assignments.end(ended.id, "finished", "seen 3")
         erase(studio, "p-aaaaaa")
         rows = {row["id"]: row for row in studio.database.rows("SELECT * FROM assignments")}
-        assert [rows[each.id]["state"] for each in (open_one, ended)] == ["skipped", "finished"]
-        assert rows[ended.id]["reason"] == "seen 3" and not any(row["request"] for row in rows.values())
+        said_by_it = setter == "human"
+        states = ["skipped" if said_by_it else "open", "finished"]
+        assert [rows[each.id]["state"] for each in (open_one, ended)] == states
+        assert rows[ended.id]["reason"] == "seen 3"
+        assert [bool(row["request"]) for row in rows.values()] == [not said_by_it] * 2
 
 
 def test_nothing_comes_from_a_person_s_pages_while_it_is_deleted(

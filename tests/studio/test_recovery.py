@@ -127,6 +127,17 @@ def test_an_interrupted_session_of_a_deleted_person_leaves_no_journal(tmp_path: 
         assert journal.exists() == is_known
 
 
+def test_an_episode_of_a_deleted_person_is_not_kept_even_if_its_session_is_still_listed(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        row = ("s1", "live", 1, 0.0, json.dumps(PEOPLE))
+        studio.database.write("INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row)
+        session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
+        placed = tmp_path / "placed.npz"
+        placed.write_bytes(b"an episode")
+        LiveHouse(studio)._over(session, {"kind": "ended", "why": "void", "path": str(placed)})
+        assert not placed.exists() and not studio.store.ids()
+
+
 @pytest.mark.parametrize("kind", ["verdict", "release"])
 def test_messages_of_a_seat_are_limited_like_its_inputs(tmp_path: Path, kind: str) -> None:
     live = LiveConfig(inputs_per_second=5)

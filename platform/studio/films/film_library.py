@@ -35,7 +35,8 @@ class FilmSource:
 class FilmLibrary:
     """Packs by episode. The oldest films go once all take more than `limit_gb`.
 
-    Its methods belong to the event loop of the web process; the film process starts with the first request.
+    Its other methods than `forget` belong to the event loop of the web process; the film process starts with the first
+    request.
     """
 
     def __init__(self, folder: Path, *, height: int, quality: int, limit_gb: float) -> None:
@@ -64,7 +65,9 @@ class FilmLibrary:
         return await self._content(source, part, f"{part}.pack")
 
     def forget(self, source: FilmSource) -> None:
-        """Removes what is cached of an episode, now and once what is being drawn of it is there."""
+        """Removes what is cached of an episode, now and again when a drawing that is under way has ended. May be called
+        from any thread.
+        """
         self._forgotten.add(self._place(source))
         shutil.rmtree(self._place(source), ignore_errors=True)
 
@@ -107,12 +110,14 @@ class FilmLibrary:
             except ConnectionError:
                 continue
             if self._place(source) in self._forgotten:
-                self.forget(source)
-                raise FilmFailed("this recording was deleted")
+                break
             if error:
                 raise FilmFailed(error)
             await asyncio.to_thread(self._drop_oldest, self._place(source))
             return
+        if self._place(source) in self._forgotten:
+            self.forget(source)
+            raise FilmFailed("this recording was deleted")
         raise FilmFailed("the process that draws films ended while it drew this one")
 
     async def _ask(self, request: Mapping[str, Any]) -> str:

@@ -212,7 +212,7 @@ class LiveHouse:
         if not session.settings.recorded:
             return
         known = self.studio.database.rows("SELECT 1 FROM sessions WHERE id = ?", session.settings.session)
-        if message["path"] and not known:  # one of its people has deleted what is theirs
+        if message["path"] and (not known or message["why"] == "void"):  # one of its people has deleted what is theirs
             Path(message["path"]).unlink(missing_ok=True)
         elif message["path"]:
             try:

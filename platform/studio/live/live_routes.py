@@ -105,6 +105,8 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
         if "research" not in person.roles:
             problem.pop("text", None)  # it may name the agent, which people play with blind
         return problem
+    if studio.people.find(person.id) is None:
+        raise HTTPException(401, "what was kept of you has been deleted")
     state = house.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":
         state |= {"code": study.codes.get("no_partner", ""), "address": study.addresses.get("no_partner", "")}

@@ -260,7 +260,7 @@ class SessionHost:
             self._playing, self._judging = False, why
             self._ask_to_judge()
         else:
-            self._end(self._judging or why)
+            self._end(why if why == "void" else self._judging or why)
 
     def _ask_to_judge(self) -> None:
         self._connection.send({"kind": "judge", "seat": SETTER})

@@ -103,8 +103,9 @@ def delete(
         if "withdrew" in study.codes
         and (study.name in taken_part or studio.assignments.of_person(person.id, study.name))
     }
+    run_sync(house.dismiss, person.id)  # before, so that nothing more is played
     kept_in = erase(studio, person.id)
-    run_sync(house.dismiss, person.id)
+    run_sync(house.dismiss, person.id)  # after, for what began in between
     response.delete_cookie(cookie_name(request))
     return {"deleted": True, "kept_in": kept_in, "codes": codes}
 
@@ -137,6 +138,8 @@ def erase(studio: StudioContext, person: str) -> list[str]:
             *((SWAPPED_WORDS, ("the request was deleted", time.time(), text)) for text in asked),
         ]
     )
+    late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
+    erase_episodes(studio, person, late)
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
@@ -210,9 +213,10 @@ def _played_in(studio: StudioContext, episode: str, person: str) -> bool:
 
 
 def _asked_in(studio: StudioContext, episode: str) -> list[str]:
-    """What the setter of an episode said."""
+    """What a person said in an episode as its setter."""
     meta = _readable(studio, episode)
-    return [] if meta is None else [said.text for said in meta.utterances if said.role == SETTER]
+    said = () if meta is None else meta.utterances
+    return [each.text for each in said if meta is not None and each.role == SETTER and _by_person(meta, each)]
 
 
 def _readable(studio: StudioContext, episode: str) -> EpisodeMeta | None:

@@ -63,7 +63,11 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
     """Keeps a study; if someone has taken part, as a new version."""
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
-        raise HTTPException(422, f"episode {min(without_answers)} has no adjudicated marks: adjudicate it first")
+        raise HTTPException(
+            422,
+            f"episode {min(without_answers)} has no adjudicated marks, or was deleted or left out: adjudicate it, take "
+            "it back in, or remove it from the qualification",
+        )
     if study.order in SCORED and not studio.choice.scores(study.order):
         typed = f"interplay score {typed_name(studio.served.root)}"
         raise HTTPException(422, f"order {study.order} needs the scores of a reward model; type: {typed}")
@@ -141,8 +145,9 @@ def forget(name: str, deletion: Deletion, studio: Studio, house: StudioHouse, _:
         raise HTTPException(409, f"type {name} to delete what is kept of it")
     if name == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
+    run_sync(house.dismiss, name)  # before, so that nothing more is played
     kept_in = erase(studio, name)
-    run_sync(house.dismiss, name)
+    run_sync(house.dismiss, name)  # after, for what began in between
     return {"deleted": True, "kept_in": kept_in}
 
 

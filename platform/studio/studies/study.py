@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
-MOST = 10**9  # of a number that the databases are asked for
+MOST = 10**9  # largest number in a study; SQLite holds 64 bits
 NAME = r"^[a-z][a-z0-9-]{0,39}$"
 
 
