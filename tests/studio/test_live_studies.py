@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from seated_agents import save_agent
-from studio_client import logged_in, open_studio
+from studio_client import agree_to, logged_in, open_studio
 from studio_process import StartedStudio
 from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
 from test_live_session import check_replay, make_world
@@ -131,6 +131,22 @@ def test_nobody_is_paired_with_a_person_that_was_deleted_while_it_waited(tmp_pat
         erase(studio, deleted)
         assert house.lobby(FIRST_PLAY).visit(other, ready=True)["state"] == "waiting"
         assert not house.sessions and not studio.database.rows("SELECT 1 FROM sessions")
+
+
+def test_a_person_that_is_deleted_while_agents_are_checked_is_not_seated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_studio(tmp_path) as studio:
+        client = logged_in(studio, "play", person="p-aaaaaa")
+        agree_to(studio, client, FIRST_PLAY.name)
+
+        async def deleted_meanwhile(self: LiveHouse, study: Study) -> None:
+            erase(studio, "p-aaaaaa")
+
+        monkeypatch.setattr(LiveHouse, "prepare", deleted_meanwhile)
+        answer = client.post("/api/live/join", json={"ready": True})
+        assert answer.status_code == 401 and "deleted" in answer.text
+        assert not studio.database.rows("SELECT 1 FROM sessions")
 
 
 def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
