@@ -12,12 +12,12 @@ checkpoints; +- is a standard error over episodes.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 from typing import Any
 
-from reporting.json_numbers import add_json_option, write_json
+from reporting.agents_of_run import parser_of_agents, print_row
+from reporting.json_numbers import write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -98,19 +98,14 @@ def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("overrides", nargs="+", help="settings of the run, such as experiment=orderings run.name=NAME")
-    parser.add_argument("--agents", nargs="+", default=["clone"])
-    add_json_option(parser)
-    arguments = parser.parse_intermixed_args()
+    arguments = parser_of_agents(__doc__, ["clone"]).parse_intermixed_args()
     run = open_run(compose(arguments.overrides))
     rows: list[dict[str, Any]] = []
-    print(f"{'agent':32}" + "".join(f"{phase:>18}" for phase in PHASES))
+    print_row("agent", PHASES, 18)
     for agent in arguments.agents:
         found = gaps(run, agent)
         rows.append({"agent": agent, **found})
-        shown = agent if len(agent) < 32 else "..." + agent[-28:]
-        print(f"{shown:32}" + "".join(f"{f'{m:.3f} +- {e:.3f}':>18}" for m, e, _ in found.values()), flush=True)
+        print_row(agent, (f"{mean:.3f} +- {error:.3f}" for mean, error, _ in found.values()), 18)
     write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
 
 

@@ -13,14 +13,14 @@ probes than this `--seed`.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reporting.json_numbers import add_json_option, write_json
+from reporting.agents_of_run import parser_of_agents, print_row
+from reporting.json_numbers import write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -99,23 +99,19 @@ def picks(run: Run, agent: str, kind: str) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("overrides", nargs="+", help="settings of the run, such as experiment=orderings run.name=NAME")
-    parser.add_argument("--agents", nargs="+", default=[EXPERT, "clone", "reinforce"])
+    parser = parser_of_agents(__doc__, [EXPERT, "clone", "reinforce"])
     parser.add_argument("--episodes", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=777, help="of the probes")
-    add_json_option(parser)
     arguments = parser.parse_intermixed_args()
     probes = [f"evaluate.episodes={arguments.episodes}", f"evaluate.seed={arguments.seed}"]
     run = open_run(compose([*arguments.overrides, *probes]))
     rows = []
-    print(f"{'agent':32}{'asked':>10}" + "".join(f"{name:>9}" for name in (*PICKS, "success")))
+    print_row("agent", ("asked", *PICKS, "success"), 10)
     for agent in arguments.agents:
         for kind in KINDS:
             shares = picks(run, agent, kind)
             rows.append({"agent": agent, "kind": kind, **shares})
-            shown = agent if len(agent) < 32 else "..." + agent[-28:]
-            print(f"{shown:32}{kind:>10}" + "".join(f"{share:>9.2f}" for share in shares.values()), flush=True)
+            print_row(agent, (kind, *(f"{share:.2f}" for share in shares.values())), 10)
     write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
 
 

@@ -11,12 +11,12 @@ the floor. +- is a standard error over episodes.
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import Any
 
 from exchanged_names import held_out, phases
-from reporting.json_numbers import add_json_option, write_json
+from reporting.agents_of_run import parser_of_agents, print_row
+from reporting.json_numbers import write_json
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -55,20 +55,16 @@ def utility_of_moments(run: Run, name: str, most: int) -> dict[str, tuple[float,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("overrides", nargs="+", help="settings of the run, such as experiment=orderings run.name=NAME")
-    parser.add_argument("--agents", nargs="+", default=["reward"], help="reward models: stages of the run, or paths")
+    parser = parser_of_agents(__doc__, ["reward"])
     parser.add_argument("--episodes", type=int, default=100, help="at most")
-    add_json_option(parser)
     arguments = parser.parse_intermixed_args()
     run = open_run(compose(arguments.overrides))
     rows: list[dict[str, Any]] = []
-    print(f"{'reward model':32}" + "".join(f"{moment:>17}" for moment in MOMENTS))
+    print_row("reward model", MOMENTS, 17)
     for agent in arguments.agents:
         found = utility_of_moments(run, agent, arguments.episodes)
         rows.append({"agent": agent, **found})
-        shown = agent if len(agent) < 32 else "..." + agent[-28:]
-        print(f"{shown:32}" + "".join(f"{f'{mean:.2f} +- {error:.2f}':>17}" for mean, error in found.values()))
+        print_row(agent, (f"{mean:.2f} +- {error:.2f}" for mean, error in found.values()), 17)
     write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
 
 

@@ -133,16 +133,9 @@ class DatasetActor:
             )
         self._reader = reader
         self._spoken_lanes = 0 if spoken is None else config.utterance_lanes
-        instructed_lanes = 0 if instructed is None else config.instruction_lanes
-        self._readers: dict[str, LaneReader | MomentReader] = {"reader": reader}
-        self._moment_lanes: list[tuple[MomentReader, int]] = []  # they come before those of `reader`
-        for name, moments, lanes in (
-            ("spoken", spoken, self._spoken_lanes),
-            ("instructed", instructed, instructed_lanes),
-        ):
-            if moments is not None:
-                self._readers[name] = moments
-                self._moment_lanes.append((moments, lanes))
+        around = {"spoken": (spoken, config.utterance_lanes), "instructed": (instructed, config.instruction_lanes)}
+        # Of the first lanes, in this order: each reader with the number of its lanes.
+        self._moments = {name: (moments, lanes) for name, (moments, lanes) in around.items() if moments is not None}
         self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror, views)
         self._views = views
         self._config = config
@@ -158,9 +151,10 @@ class DatasetActor:
             augmentation.swapped_lanes(config.lanes) if augmentation is not None and layout.world.utterances else 0
         )
         self._true_lanes = config.lanes - swapped  # the others show swapped episodes
-        if self._true_lanes <= self._spoken_lanes + instructed_lanes:
+        moment_lanes = sum(lanes for _, lanes in self._moments.values())
+        if self._true_lanes <= moment_lanes:
             raise ValueError(
-                f"of {config.lanes} lanes {self._spoken_lanes + instructed_lanes} show windows around utterances or "
+                f"of {config.lanes} lanes {moment_lanes} show windows around utterances or "
                 f"instructions and {swapped} swapped episodes, so none is left: give more lanes, or lower "
                 "dataset.around_utterances, dataset.around_instructions or reward.augmentation.probability"
             )
@@ -199,7 +193,8 @@ class DatasetActor:
     def state(self) -> dict[str, Any]:
         """The resumable state."""
         return {
-            **{name: reader.state() for name, reader in self._readers.items()},
+            "reader": self._reader.state(),
+            **{name: moments.state() for name, (moments, _) in self._moments.items()},
             "turn": self._turn,
             "rng": self._rng.bit_generator.state,
             "mirrored": self._mirrored.tolist(),
@@ -207,8 +202,9 @@ class DatasetActor:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
-        for name, reader in self._readers.items():
-            reader.load_state(state[name])
+        self._reader.load_state(state["reader"])
+        for name, (moments, _) in self._moments.items():
+            moments.load_state(state[name])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
         self._mirrored = np.array(state["mirrored"], bool)
@@ -254,9 +250,9 @@ class DatasetActor:
         return {**block, **shown, **_only(block, ~rows)}
 
     def _windows(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        for reader, lanes in self._moment_lanes:
+        for moments, lanes in self._moments.values():
             if lane < lanes:
-                return reader.next(lane, rows)
+                return moments.next(lane, rows)
             lane -= lanes
         return self._reader.next(lane, rows)
 

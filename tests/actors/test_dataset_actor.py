@@ -236,27 +236,46 @@ def test_mirrored_episodes_are_not_cloned_but_otherwise_unchanged(snapshot: Snap
     assert 0 < seen < 20 * before["first"].size
 
 
-def with_utterances(snapshot: Snapshot, config: DatasetConfig, **settings: Any) -> DatasetActor:
-    reader = LaneReader(snapshot, config.lanes - config.utterance_lanes, 3, world=LineWorld())
-    spoken = MomentReader(reader.source, spoken_moments(snapshot, "solver"), 4)
-    rng = np.random.default_rng(0)
-    parts = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": rng, "spoken": spoken, **settings}
-    return DatasetActor(reader=reader, **parts)
+def around_moments(snapshot: Snapshot, config: DatasetConfig, **settings: Any) -> DatasetActor:
+    """An actor whose first lanes show windows around utterances, then after instructions, as far as `config` wants."""
+    reader = LaneReader(
+        snapshot, config.lanes - config.utterance_lanes - config.instruction_lanes, 3, world=LineWorld()
+    )
+    spoken, instructed = (
+        MomentReader(reader.source, moments, 4) if lanes else None
+        for moments, lanes in (
+            (spoken_moments(snapshot, "solver"), config.utterance_lanes),
+            (instruction_moments(snapshot, "solver", config.steps), config.instruction_lanes),
+        )
+    )
+    parts = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": np.random.default_rng(0), **settings}
+    return DatasetActor(reader=reader, spoken=spoken, instructed=instructed, **parts)
 
 
-def test_lanes_around_utterances_clone_words_alone_and_the_others_are_streams(snapshot: Snapshot) -> None:
-    config = replace(CONFIG, lanes=3, around_utterances=0.3)
-    assert config.utterance_lanes == 1
-    actor, plain = with_utterances(snapshot, config), actor_of(snapshot)
-    worded = 0
+@pytest.mark.parametrize(("utterances", "instructions"), [(1, 0), (0, 1), (1, 1)])
+def test_lanes_around_moments_come_first_and_the_others_are_streams(
+    snapshot: Snapshot, utterances: int, instructions: int
+) -> None:
+    around = utterances + instructions
+    lanes = CONFIG.lanes + around
+    config = replace(
+        CONFIG, lanes=lanes, around_utterances=utterances / lanes, around_instructions=instructions / lanes
+    )
+    assert (config.utterance_lanes, config.instruction_lanes) == (utterances, instructions)
+    actor, plain = around_moments(snapshot, config), actor_of(snapshot)
+    worded = cloned = 0
     for _ in range(20):
         arrays, stream = actor.unroll().arrays, plain.unroll().arrays
         for key in stream:
-            np.testing.assert_array_equal(arrays[key][:, 1:], stream[key], err_msg=key)
-        np.testing.assert_array_equal(arrays["words_cloned"][:, 1:], stream["cloned"])
-        assert not arrays["cloned"][:, 0].any() and arrays["first"][0, 0] and arrays["spoke"][:, 0].any()
-        worded += int((arrays["spoke"] & arrays["words_cloned"])[:, 0].sum())
-    assert worded > 20
+            np.testing.assert_array_equal(arrays[key][:, around:], stream[key], err_msg=key)
+        assert arrays["first"][0, :around].all() and ("words_cloned" in arrays) == bool(utterances)
+        if utterances:
+            np.testing.assert_array_equal(arrays["words_cloned"][:, around:], stream["cloned"])
+            assert not arrays["cloned"][:, 0].any() and arrays["spoke"][:, 0].any()
+            worded += int((arrays["spoke"] & arrays["words_cloned"])[:, 0].sum())
+        if instructions:
+            cloned += int(arrays["cloned"][:, around - 1].sum())
+    assert (worded > 20) == bool(utterances) and (cloned > 20) == bool(instructions)
 
 
 @pytest.mark.parametrize(("share", "lanes"), [(0.0, 0), (0.01, 1), (0.5, 2), (0.99, 3)])
@@ -266,17 +285,15 @@ def test_some_lanes_are_around_utterances_if_any_are_wanted_and_never_all(share:
 
 def test_lanes_for_utterances_and_swaps_alone_are_refused(snapshot: Snapshot) -> None:
     with pytest.raises(ValueError, match="of 4 lanes 2 show windows around utterances or instructions and 2 swapped"):
-        with_utterances(snapshot, replace(CONFIG, lanes=4, around_utterances=0.5), augmentation=AugmentationConfig(1.0))
+        around_moments(snapshot, replace(CONFIG, lanes=4, around_utterances=0.5), augmentation=AugmentationConfig(1.0))
 
 
 @pytest.mark.parametrize(
     "augmentation", [None, AugmentationConfig(1.0), AugmentationConfig(0.7, "windows", mirror=0.5)]
 )
-def test_lanes_around_utterances_resume_bit_for_bit(
-    snapshot: Snapshot, augmentation: AugmentationConfig | None
-) -> None:
-    config = replace(CONFIG, lanes=4, around_utterances=0.25)
-    straight, resumed = (with_utterances(snapshot, config, augmentation=augmentation) for _ in range(2))
+def test_lanes_around_moments_resume_bit_for_bit(snapshot: Snapshot, augmentation: AugmentationConfig | None) -> None:
+    config = replace(CONFIG, lanes=5, around_utterances=0.2, around_instructions=0.2)
+    straight, resumed = (around_moments(snapshot, config, augmentation=augmentation) for _ in range(2))
     for _ in range(3):
         straight.unroll()
     resumed.load_state(straight.state())
@@ -293,38 +310,7 @@ def test_lanes_around_utterances_resume_bit_for_bit(
 def test_lanes_that_show_nothing_true_are_refused(snapshot: Snapshot) -> None:
     config = replace(CONFIG, lanes=2, around_utterances=0.5)
     with pytest.raises(ValueError, match="so none is left"):
-        with_utterances(snapshot, config, augmentation=AugmentationConfig(1.0))
-
-
-def with_instructions(snapshot: Snapshot, config: DatasetConfig) -> DatasetActor:
-    reader = LaneReader(snapshot, config.lanes - config.instruction_lanes, 3, world=LineWorld())
-    instructed = MomentReader(reader.source, instruction_moments(snapshot, "solver", config.steps), 4)
-    parts: dict[str, Any] = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": np.random.default_rng(0)}
-    return DatasetActor(reader=reader, instructed=instructed, **parts)
-
-
-def test_lanes_after_instructions_are_cloned_and_the_others_are_streams(snapshot: Snapshot) -> None:
-    config = replace(CONFIG, lanes=3, around_instructions=0.3)
-    assert config.instruction_lanes == 1
-    actor, plain = with_instructions(snapshot, config), actor_of(snapshot)
-    cloned = 0
-    for _ in range(20):
-        arrays, stream = actor.unroll().arrays, plain.unroll().arrays
-        for key in stream:
-            np.testing.assert_array_equal(arrays[key][:, 1:], stream[key], err_msg=key)
-        assert arrays["first"][0, 0] and "words_cloned" not in arrays
-        cloned += int(arrays["cloned"][:, 0].sum())
-    assert cloned > 20
-
-
-def test_lanes_after_instructions_resume_bit_for_bit(snapshot: Snapshot) -> None:
-    config = replace(CONFIG, lanes=4, around_instructions=0.25)
-    straight, resumed = (with_instructions(snapshot, config) for _ in range(2))
-    for _ in range(3):
-        straight.unroll()
-    resumed.load_state(straight.state())
-    for _ in range(6):
-        assert_same_arrays(straight.unroll().arrays, resumed.unroll().arrays)
+        around_moments(snapshot, config, augmentation=AugmentationConfig(1.0))
 
 
 def test_lanes_around_moments_leave_some_for_whole_episodes() -> None:

@@ -16,6 +16,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
+from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
@@ -103,9 +104,7 @@ def delete(
         if "withdrew" in study.codes
         and (study.name in taken_part or studio.assignments.of_person(person.id, study.name))
     }
-    run_sync(house.dismiss, person.id)  # before, so that nothing more is played
-    kept_in = erase(studio, person.id)
-    run_sync(house.dismiss, person.id)  # after, for what began in between
+    kept_in = erase_and_dismiss(studio, house, person.id)
     response.delete_cookie(cookie_name(request))
     return {"deleted": True, "kept_in": kept_in, "codes": codes}
 
@@ -118,6 +117,14 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
     }
     marks = sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person))
     return {"marks": marks, **tables, "sessions": len(played(studio, person)), "episodes": episodes_of(studio, person)}
+
+
+def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> list[str]:
+    """As `erase`, and ends what the person plays; called from the thread of a request."""
+    run_sync(house.dismiss, person)  # before, so that nothing more is played
+    kept_in = erase(studio, person)
+    run_sync(house.dismiss, person)  # after, for what began in between
+    return kept_in
 
 
 def erase(studio: StudioContext, person: str) -> list[str]:

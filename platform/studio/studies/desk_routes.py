@@ -6,14 +6,13 @@ import json
 from collections import defaultdict
 from typing import Any, Literal
 
-from anyio.from_thread import run_sync
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.core.typed_name import typed_name
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.marks.mark_choice import SCORED
-from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
+from interplay.studio.people.own_data_routes import Deletion, erase_and_dismiss, kept_of
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Researcher, Studio, answering
@@ -145,10 +144,7 @@ def forget(name: str, deletion: Deletion, studio: Studio, house: StudioHouse, _:
         raise HTTPException(409, f"type {name} to delete what is kept of it")
     if name == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
-    run_sync(house.dismiss, name)  # before, so that nothing more is played
-    kept_in = erase(studio, name)
-    run_sync(house.dismiss, name)  # after, for what began in between
-    return {"deleted": True, "kept_in": kept_in}
+    return {"deleted": True, "kept_in": erase_and_dismiss(studio, house, name)}
 
 
 @router.post("/recordings/{episode}/void")
