@@ -123,15 +123,21 @@ def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cu
     same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
 
 
-def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further_frame(tmp_path: Path) -> None:
-    EpisodeStore(tmp_path).close()  # the web process has made it
-    given = settings(tmp_path, live=LiveConfig(seconds=1.6, judge_open=True))
+def judged_session(root: Path) -> SessionSettings:
+    """The settings of a session that was killed while its setter judged what was open at the end."""
+    EpisodeStore(root).close()  # the web process has made it
+    given = settings(root, live=LiveConfig(seconds=1.6, judge_open=True))
     killed = session(given)
     killed.begin()
     play(killed, STEPS * 4)
     killed.say("setter", "lift the ball")
     play(killed, STEPS * 4)
     assert killed.done and killed.is_open()
+    return given
+
+
+def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further_frame(tmp_path: Path) -> None:
+    given = judged_session(tmp_path)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         host, page = SessionHost(Connection(theirs), given, None), Connection(ours)
@@ -143,6 +149,16 @@ def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further
         store.reindex()
         (meta,) = (store.read(each).meta for each in store.ids())
     assert meta.frames == STEPS * 8 and meta.prompts[-2].verdict == "done"
+
+
+def test_a_session_whose_player_is_deleted_while_the_setter_judges_is_void(tmp_path: Path) -> None:
+    given = judged_session(tmp_path)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        host, page = SessionHost(Connection(theirs), given, None), Connection(ours)
+        host.run([{"kind": "resume"}, {"kind": "pause", "on": False}, {"kind": "end", "why": "void"}])
+        *_, ended = page.receive()
+    assert (ended["kind"], ended["why"]) == ("ended", "void")
 
 
 def test_what_is_typed_while_the_world_is_made_again_is_not_taken_for_words_of_the_journal(tmp_path: Path) -> None:

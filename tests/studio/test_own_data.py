@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -257,6 +258,26 @@ def test_words_of_a_person_shown_to_raters_of_other_recordings_are_deleted_with_
         assert [rows[each.id]["state"] for each in (open_one, ended)] == states
         assert rows[ended.id]["reason"] == "seen 3"
         assert [bool(row["request"]) for row in rows.values()] == [not said_by_it] * 2
+
+
+def test_an_episode_that_ends_while_its_person_is_deleted_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_studio(tmp_path) as studio:
+        row = ("s1", "live", 1, 0.0, json.dumps({"solver": "p-aaaaaa"}))
+        studio.database.write("INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row)
+        forget = studio.choice.forget
+
+        def episode_comes_first(episodes: Sequence[str]) -> None:
+            if not studio.store.ids():
+                played = record_episode(LineWorld(), 1, 6)[0]
+                studio.store.append(replace(played, meta=replace(played.meta, people={"solver": "p-aaaaaa"})))
+            forget(episodes)
+            monkeypatch.setattr(studio.choice, "forget", forget)
+
+        monkeypatch.setattr(studio.choice, "forget", episode_comes_first)
+        erase(studio, "p-aaaaaa")
+        assert not studio.store.ids() and not studio.database.rows("SELECT 1 FROM sessions")
 
 
 def test_nothing_comes_from_a_person_s_pages_while_it_is_deleted(
