@@ -10,6 +10,7 @@ The world's spec determines which parts exist; nothing here depends on a particu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -94,19 +95,35 @@ class FlattenTokens(nn.Module):
 
 
 class PreviousActionEmbedding(nn.Module):
-    """Embeds the previous movement: one embedding for each bin of each component of each action, summed."""
+    """Embeds the previous movement: one embedding for each bin of each component of each action, summed.
+
+    Raises:
+        ValueError: `shown` names a component that the world does not have.
+    """
 
     offsets: Tensor
+    shown: Tensor
 
-    def __init__(self, layout: Layout, width: int) -> None:
+    def __init__(self, layout: Layout, width: int, shown: Sequence[str] = ()) -> None:
+        """`shown`: the names of the embedded components; empty for all."""
         super().__init__()
-        sizes = torch.tensor(layout.bins).repeat(layout.actions_per_step)
+        names = [component.name for component in layout.world.movement]
+        unknown = [name for name in shown if name not in names]
+        if unknown:
+            raise ValueError(
+                f"agent.previous_components has {', '.join(map(repr, unknown))}; the components of a movement in "
+                f"{layout.world.name} are {', '.join(names)}"
+            )
+        columns = [k for k, name in enumerate(names) if not shown or name in shown]
+        bins = [layout.bins[k] for k in columns] * layout.actions_per_step
+        sizes = torch.tensor(bins)
+        self.register_buffer("shown", torch.tensor(columns), persistent=False)
         self.register_buffer("offsets", sizes.cumsum(0) - sizes, persistent=False)
-        self.table = nn.EmbeddingBag(layout.actions_per_step * sum(layout.bins), width, mode="sum")
+        self.table = nn.EmbeddingBag(sum(bins), width, mode="sum")
 
     def forward(self, previous: Tensor) -> Tensor:
         """int8 [N, A, K] -> [N, W]."""
-        return cast(Tensor, self.table(previous.flatten(1).long() + self.offsets))
+        return cast(Tensor, self.table(previous[..., self.shown].flatten(1).long() + self.offsets))
 
 
 class Agent(nn.Module):
@@ -124,7 +141,9 @@ class Agent(nn.Module):
             FlattenTokens(config, self.encoder.tokens) if config.attention == "none" else MultimodalTransformer(config)
         )
         self.previous = (
-            PreviousActionEmbedding(layout, config.width) if world.movement and config.previous_action else None
+            PreviousActionEmbedding(layout, config.width, config.previous_components)
+            if world.movement and config.previous_action
+            else None
         )
         features_in = self.mixer.width + (config.width if self.previous is not None else 0)
         self.aggregate = nn.Sequential(nn.Linear(features_in, config.lstm), nn.ReLU())

@@ -42,6 +42,9 @@ class AgentConfig:
 
     # Design choice: whether the previous action is an input. Small nets learn to repeat it instead of using the image.
     previous_action: bool = True
+    # The components of the movement that this input shows, by their names in the world's spec; empty: all. The grasp
+    # alone shows a small net whether it holds something, and no walk or turn to repeat.
+    previous_components: tuple[str, ...] = ()
 
     # The recurrent core and the heads.
     lstm: int = 512
@@ -75,6 +78,11 @@ class AgentConfig:
                 f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
             )
         problems += self._unusable_css_input()
+        if self.previous_components and not self.previous_action:
+            problems.append(
+                f"agent.previous_components={list(self.previous_components)} has no effect with "
+                "agent.previous_action=false; set agent.previous_action=true, or agent.previous_components=[]"
+            )
         if self.utterance_length < 2:
             problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
         if problems:

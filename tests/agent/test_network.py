@@ -184,6 +184,28 @@ def test_an_agent_may_be_kept_from_its_previous_action() -> None:
     assert all(map(torch.equal, before.movement, after.movement))
 
 
+def test_an_agent_may_observe_some_components_of_its_previous_action() -> None:
+    agent = agent_of(spec(), replace(SMALL_NANO, previous_action=True, previous_components=("c1", "c3")))
+    observations = observations_of(agent.layout, 3, 4)
+    before, _ = agent(observations, agent.initial_state(4))
+    for component, seen in enumerate((False, True, False, True)):
+        previous = observations["previous"].clone()
+        previous[..., component] = 1 - previous[..., component].clamp(0, 1)
+        after, _ = agent({**observations, "previous": previous}, agent.initial_state(4))
+        assert torch.isclose(before.value, after.value, rtol=1e-6).any().item() is not seen
+
+
+def test_components_that_the_world_does_not_have_are_refused_with_those_that_it_has() -> None:
+    config = replace(SMALL_NANO, previous_action=True, previous_components=("c1", "graps"))
+    with pytest.raises(ValueError, match=r"previous_components has 'graps'; .* in fake are c0, c1, c2, c3"):
+        agent_of(spec(), config)
+
+
+def test_components_without_a_previous_action_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"set agent\.previous_action=true, or agent\.previous_components"):
+        replace(SMALL_NANO, previous_action=False, previous_components=("c1",))
+
+
 def test_vision_has_not_seen_the_text() -> None:
     agent = agent_of(spec(), SMALL_NANO)
     observations = observations_of(agent.layout, 2, 3)
