@@ -65,7 +65,8 @@ def _comparison(
 def _every_task(probes: ProbeResults | None) -> Ordering:
     claim = "Reinforcement beats cloning on every probe task"
     pairs = [(task, findings.compare(probes, (task,))) for task in probes.compared] if probes is not None else []
-    verdicts = {task: found.verdict for task, found in pairs if found is not None}
+    comparisons = {task: found for task, found in pairs if found is not None}
+    verdicts = {task: _one_of_several(found, len(comparisons)) for task, found in comparisons.items()}
     if probes is None or not verdicts:
         return Ordering(claim, None, "")
     named = {
@@ -74,6 +75,11 @@ def _every_task(probes: ProbeResults | None) -> Ordering:
     }
     seen = "; ".join(f"{word}: {tasks}" for word, tasks in named.items() if tasks)
     return Ordering(claim, min(verdicts.values()), seen)
+
+
+def _one_of_several(found: Comparison, tasks: int) -> int:
+    """The verdict of a task; a loss has Bonferroni's correction, because one of several is below 0 by chance alone."""
+    return 0 if found.verdict < 0 and found.p_value * tasks >= 0.05 else found.verdict
 
 
 def _answers(rewards: Mapping[str, Estimate]) -> Ordering:

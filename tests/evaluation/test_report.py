@@ -205,6 +205,14 @@ def test_every_task_must_be_won_for_a_yes() -> None:
     assert (found.verdict, found.seen) == (0, "better: Go; not clear: Lift")
 
 
+def test_a_loss_on_one_of_several_tasks_needs_to_be_clear_for_all_of_them_together() -> None:
+    lost = {"BC": np.ones(40), "BC+RL": np.where(np.arange(40) < 7, np.nan, 1.0)}  # p = 0.016 of this task alone
+    even = {f"task{n}": np.ones(40) for n in range(5)}
+    single = ProbeResults({agent: {"go": steps} for agent, steps in lost.items()}, steps=10, seconds_per_step=0.5)
+    several = ProbeResults({agent: {"go": lost[agent], **even} for agent in lost}, steps=10, seconds_per_step=0.5)
+    assert [orderings.orderings(ReportData(probes=each))[2].verdict for each in (single, several)] == [-1, 0]
+
+
 def test_a_swapped_instruction_must_cost_return() -> None:
     model = reward_model()
     gained = replace(model, swapped_returns=model.returns + 0.5)

@@ -27,11 +27,15 @@ class AuditLog:
             self._lines.append({"time": time.time(), "event": event, "person": person, **details})
 
     def forget(self, person: str) -> None:
-        """Replaces a pseudonym everywhere in the log, also in lists of people and in reasons; the events stay."""
+        """Replaces a pseudonym everywhere in the log, also in lists of people, in reasons and in a damaged line; the
+        events stay.
+        """
+        path = self._lines.path
         with self._lock:
-            rows = self._lines.read()
-            kept = [{key: _without(value, person) for key, value in row.items()} for row in rows]
-            write_whole(self._lines.path, "".join(json.dumps(row) + "\n" for row in kept))
+            if not path.exists():
+                return
+            kept = path.read_bytes()[: self._lines.length()]  # a line that a kill cut short is dropped, as by an append
+            write_whole(path, b"".join(_line_without(line, person) for line in kept.splitlines(keepends=True)))
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """The last events, the newest first."""
@@ -44,5 +48,11 @@ def without(text: str, person: str) -> str:
     return re.sub(rf"(?<![\w-]){re.escape(person)}(?![\w-])", FORGOTTEN, text)
 
 
-def _without(value: Any, person: str) -> Any:
-    return without(value, person) if isinstance(value, str) else value
+def _line_without(line: bytes, person: str) -> bytes:
+    """A line of the log; one that is no row, as after a failure of the disk, is replaced as text."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return without(line.decode(errors="surrogateescape"), person).encode(errors="surrogateescape")
+    kept = {key: without(value, person) if isinstance(value, str) else value for key, value in row.items()}
+    return json.dumps(kept).encode() + b"\n"
