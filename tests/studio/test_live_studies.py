@@ -149,6 +149,35 @@ def test_a_person_that_is_deleted_while_agents_are_checked_is_not_seated(
         assert not studio.database.rows("SELECT 1 FROM sessions")
 
 
+def test_a_person_that_waits_in_two_studies_is_seated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
+    pairs = written(tmp_path, name="pairs", kind="play", live=LivePlan())
+    with open_studio(tmp_path) as studio:
+        house, (twice, first, second) = LiveHouse(studio), (studio.people.add(["play"]).id for _ in range(3))
+        for study in (FIRST_PLAY, pairs):
+            assert house.lobby(study).visit(twice, ready=True)["state"] == "waiting"
+        assert house.lobby(FIRST_PLAY).visit(first, ready=True)["state"] == "session"
+        assert house.lobby(pairs).visit(second, ready=True)["state"] == "waiting"
+        assert len(house.sessions) == 1
+
+
+def test_a_person_that_another_tab_seats_while_agents_are_checked_joins_that_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
+    with open_studio(tmp_path) as studio:
+        client = logged_in(studio, "play", person="p-aaaaaa")
+        agree_to(studio, client, FIRST_PLAY.name)
+
+        async def seated_meanwhile(self: LiveHouse, study: Study) -> None:
+            for person in (studio.people.add(["play"]).id, "p-aaaaaa"):
+                self.lobby(study).visit(person, ready=True)
+
+        monkeypatch.setattr(LiveHouse, "prepare", seated_meanwhile)
+        assert client.post("/api/live/join", json={"ready": True}).json()["state"] == "session"
+        assert len(studio.database.rows("SELECT 1 FROM sessions")) == 1
+
+
 def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
     with open_studio(tmp_path) as studio:

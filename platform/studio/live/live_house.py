@@ -134,10 +134,13 @@ class LiveHouse:
 
     def leave(self, person: str) -> None:
         """A person waits no longer, and practices no longer."""
-        for lobby in self._lobbies.values():
-            lobby.leave(person)
+        self._leave_lobbies(person)
         if (found := self.session_of(person, practice=True)) is not None:
             found[0].end("left")
+
+    def _leave_lobbies(self, person: str) -> None:
+        for lobby in self._lobbies.values():
+            lobby.leave(person)
 
     def dismiss(self, person: str) -> None:
         """Ends the sessions of a person that was deleted without keeping them, and its waiting."""
@@ -165,6 +168,8 @@ class LiveHouse:
 
     def _open(self, study: Study, people: Mapping[str, str]) -> None:
         """Opens a session of a study with these people, by seat."""
+        for person in people.values():  # who may wait in a lobby of another study, in another tab
+            self._leave_lobbies(person)
         live, drawn = study.live_config(self.config), None
         if study.live.agents:
             drawn = self.studio.progression.next_agent(study, self.studio.served.seed)

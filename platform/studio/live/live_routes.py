@@ -107,6 +107,8 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
         return problem
     if studio.people.find(person.id) is None:
         raise HTTPException(401, "what was kept of you has been deleted")
+    if (seated := _seated(house, person)) is not None:  # by another tab, while the agents were checked
+        return seated
     state = house.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":
         state |= {"code": study.codes.get("no_partner", ""), "address": study.addresses.get("no_partner", "")}
