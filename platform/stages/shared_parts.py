@@ -20,6 +20,7 @@ from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
 from interplay.core.settings_group import settings_group
+from interplay.core.settings_validation import did_you_mean
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
@@ -43,6 +44,7 @@ from interplay.stages.stage_folder import StageConflict
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
+AGENT_STAGES = ("clone", "clone-setter", "reward", "reinforce")  # those that train an agent
 
 
 def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> Checkpoint:
@@ -56,10 +58,11 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
         return _of_role(check_description(read(folder)), role)
     if "/" in name or Path(name).exists():
         return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)
-    raise CheckpointError(
-        f"{run.root} has no checkpoint of the stage {name!r}; type: {run.command(name)}, "
-        "or give the path of a checkpoint"
-    )
+    lacks = f"{run.root} has no checkpoint of the stage {name!r}"
+    if name not in AGENT_STAGES:
+        known = did_you_mean(name, AGENT_STAGES)
+        raise CheckpointError(f"{lacks}, which trains no agent.{known} Or give the path of a checkpoint")
+    raise CheckpointError(f"{lacks}; type: {run.command(name)}, or give the path of a checkpoint")
 
 
 def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:

@@ -42,6 +42,12 @@ def test_a_stage_stopped_within_its_first_save_is_named(tmp_path: Path, capsys: 
     assert "no checkpoint of the stage 'clone'; type: interplay clone" in refused("reward", tiny(tmp_path), capsys)
 
 
+def test_a_stage_that_trains_no_agent_is_not_recommended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("reward", tiny(tmp_path, "reward.start=clnoe"), capsys)
+    assert "interplay clnoe" not in said and "Did you mean 'clone'?" in said
+    assert "interplay collect" not in refused("reward", tiny(tmp_path, "reward.start=collect"), capsys)
+
+
 def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
