@@ -60,7 +60,7 @@ def check_start_coverage(run: Run, name: str, source: Snapshot | EpisodeStore) -
     Raises:
         CheckpointError: it lacks too many of them, or there is no such checkpoint.
     """
-    if not run.stage(name).checkpoints.exists():
+    if not run.stage(name).has_agent:
         check_texts(run, name, sampled_texts(source), "of this run")
 
 
@@ -70,7 +70,7 @@ def check_texts(run: Run, name: str, texts: Sequence[str], whose: str) -> None:
     Raises:
         CheckpointError: it lacks too many words, or there is no such checkpoint.
     """
-    if run.stage(name).checkpoints.exists():
+    if run.stage(name).has_agent:
         return
     found = checkpoint_of(run, name)
     _, layout, vocabulary = read_description(found.description)
@@ -101,7 +101,7 @@ def check_setter_words(run: Run, setter: str, listener: str) -> None:
     Raises:
         CheckpointError: the listener lacks too many of them, or there is no such checkpoint.
     """
-    if all(run.stage(name).checkpoints.exists() for name in (setter, listener)):
+    if all(run.stage(name).has_agent for name in (setter, listener)):
         return
     spoken, hearing = vocabulary_of(checkpoint_of(run, setter, "setter")), checkpoint_of(run, listener)
     known = vocabulary_of(hearing)
