@@ -59,6 +59,13 @@ def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     assert "/nowhere/clone" in refused("reinforce", [*settings, "reinforce.start=/nowhere/clone"], capsys)
 
 
+def test_the_folder_of_a_stage_elsewhere_is_not_taken_for_one_of_this_run(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(tmp_path, "env.image=[16,32]", f"collect_agent.checkpoint={cloned}/run/clone")
+    assert "is for another world" in refused("collect-agent", settings, capsys)
+
+
 def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1"))
     said = refused("collect", settings, capsys)
