@@ -176,7 +176,11 @@ class SetterReplayActor:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restores a result of `state`; the weights are loaded separately."""
+        """Restores a result of `state`; the weights are loaded separately.
+
+        Raises:
+            ValueError: the learned setter is another network.
+        """
         self._episodes.load_state(state["episodes"])
         self._turn, self._version = state["turn"], state["version"]
         for index, saved in enumerate(state["lanes"]):
@@ -184,6 +188,7 @@ class SetterReplayActor:
                 self._restore(index, saved)
         self._runner.load_state(state["playing"])
         if self._setters is not None:
+            _check_width(state["setters"]["memory"][0].shape[1], self._setters)
             self._setters.load_state(state["setters"])
 
     def _begin(self, index: int) -> None:
@@ -300,6 +305,15 @@ class SetterReplayActor:
                 block["progress"][t, index] = lane.tracker.progress(lane.world.facts(), final=lane.ended)
             if self._config.achieved:
                 block["achieved"][t, index] = lane.tracker.achieved
+
+
+def _check_width(saved: int, setters: AgentRunner) -> None:
+    width = setters.memory.hidden.shape[1]
+    if saved != width:
+        raise ValueError(
+            f"the learned setter's memory is {saved} numbers wide there, {width} here: the setter was trained again "
+            "since the checkpoint was saved. Restore its checkpoint, or remove the folder of this stage to begin again"
+        )
 
 
 def _write_decision(block: Arrays, t: int, decision: Decision) -> None:

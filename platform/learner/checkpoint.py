@@ -85,7 +85,8 @@ def save(
         raise ValueError(f"keep is at least 1 checkpoint, the one that is being saved; got {keep}")
     root.mkdir(parents=True, exist_ok=True)
     final, temporary = root / f"{step:09d}", root / f".tmp-{step:09d}"
-    shutil.rmtree(temporary, ignore_errors=True)
+    for left in (*root.glob(".tmp-*"), *root.glob(".old-*")):  # by a save that was killed, perhaps of another step
+        shutil.rmtree(left, ignore_errors=True)
     temporary.mkdir()
     text = json.dumps({"format": FORMAT_VERSION, "step": step, **description}, indent=1, sort_keys=True)
     try:
@@ -98,16 +99,19 @@ def save(
     for file in temporary.iterdir():
         files.sync(file)
     files.sync(temporary)
-    replaced = root / f".old-{step:09d}"
-    shutil.rmtree(replaced, ignore_errors=True)
-    if final.exists():  # the same step saved twice; files removed one by one must not look like a whole checkpoint
-        final.rename(replaced)
+    replaced = _out_of_sight(final) if final.exists() else None  # the same step saved twice
     temporary.rename(final)
     files.sync(root)
-    shutil.rmtree(replaced, ignore_errors=True)
+    if replaced is not None:
+        shutil.rmtree(replaced, ignore_errors=True)
     for old in complete(root)[:-keep]:
-        shutil.rmtree(old)
+        shutil.rmtree(_out_of_sight(old))
     return final
+
+
+def _out_of_sight(path: Path) -> Path:
+    """Renames a checkpoint that is to be removed: files removed one by one must not look like a whole one."""
+    return path.rename(path.with_name(f".old-{path.name}"))
 
 
 def _write(state: Mapping[str, Any], path: Path) -> None:

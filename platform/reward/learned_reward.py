@@ -48,7 +48,7 @@ class LearnedReward(RewardFunction):
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         with self._on.running():
-            output = forward_unroll(self._model, arrays, lane_state.reward, self._on)
+            output = forward_unroll(self._model, arrays, _own_state(lane_state, self._model), self._on)
             assert output.steps.utility is not None and output.end.utility is not None
             found = fetch({"utility": torch.cat([output.steps.utility, output.end.utility]), **output.state._asdict()})
             utility = torch.from_numpy(found["utility"])
@@ -93,7 +93,8 @@ class MarkReward(RewardFunction):
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         with self._on.running():
-            lanes = self._initial(arrays) if lane_state.reward is None else self._unpacked(lane_state.reward)
+            state = _own_state(lane_state, self._model)
+            lanes = self._initial(arrays) if state is None else self._unpacked(state)
             output = forward_unroll(self._model, arrays, lanes.core, self._on)
             uniform = send(torch.from_numpy(_uniform(lanes, len(arrays["first"]))), self._model.device)
             first = send(torch.tensor(arrays["first"]), self._model.device)
@@ -102,8 +103,8 @@ class MarkReward(RewardFunction):
             earned = mark_rewards(torch.cat([marks, last_mark])[1:]).cpu()  # the mark at row t + 1 judges step t
             reward = torch.where(torch.tensor(arrays["last"])[:-1], 0.0, earned)
             after = fetched_state(fetch(output.state._asdict()))
-            state = _packed(_Lanes(after, before_end, lanes.key, lanes.row + len(marks)))
-        return ScoredUnroll(reward.numpy(), replace(lane_state, reward=state), self.version)
+            packed = _packed(_Lanes(after, before_end, lanes.key, lanes.row + len(marks)))
+        return ScoredUnroll(reward.numpy(), replace(lane_state, reward=packed), self.version)
 
     def load_version(self, weights: Weights, version: int) -> None:
         if not any(name.startswith(MARK_PREFIX) for name in weights):
@@ -132,6 +133,13 @@ class MarkReward(RewardFunction):
 def state_width(model: Agent) -> int:
     """The width of a reward model's lane state: that of its recurrent state, and with marks that of `MarkReward`."""
     return model.config.lstm if model.marks is None else 2 * model.config.lstm + 2
+
+
+def _own_state(lane_state: LaneState, model: Agent) -> RecurrentArrays | None:
+    """The state of the lanes in a reward model; None, as before their first unroll, if it is that of a model of another
+    width: a stage that is resumed may have a new one."""
+    state = lane_state.reward
+    return state if state is not None and state.hidden.shape[1] == state_width(model) else None
 
 
 def lane_keys(arrays: Arrays) -> NDArray[np.int64]:

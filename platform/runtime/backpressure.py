@@ -158,18 +158,21 @@ class FreeActors:
         return self._heap[0][2]
 
 
-def idle_actors_advice(*, actors: int, unrolls_per_batch: int, max_lag: int) -> str | None:
+def idle_actors_advice(*, actors: int, unrolls_per_batch: int, max_lag: int, lanes: int) -> str | None:
     """What to set if the lag bound leaves actors idle, whatever their speed; None if it leaves none.
 
-    Never more than n * (max_lag + 1) unrolls are outstanding, with n per batch; an actor without one waits.
+    Never more than n * (max_lag + 1) unrolls are outstanding, with n per batch; an actor without one waits. `lanes` are
+    those of a batch, which its unrolls share.
     """
     busy = unrolls_per_batch * (max_lag + 1)
     if actors <= busy:
         return None
     lag = -(-actors // unrolls_per_batch) - 1
-    share = -(-actors // (max_lag + 1))
+    least = -(-actors // (max_lag + 1))
+    share = next((count for count in range(least, lanes + 1) if lanes % count == 0), None)
+    more = "" if share is None else f" or runtime.unrolls_per_batch={share}"
     return (
         f"{actors - busy} of {actors} actors will always be idle: the lag bound allows at most {busy} unrolls under "
         f"way (runtime.unrolls_per_batch={unrolls_per_batch} times runtime.max_lag={max_lag} plus 1). Set "
-        f"runtime.max_lag={lag} or runtime.unrolls_per_batch={share} to use all, or runtime.actors={busy} to save them"
+        f"runtime.max_lag={lag}{more} to use all, or runtime.actors={busy} to save them"
     )

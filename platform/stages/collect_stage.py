@@ -60,6 +60,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
             missing, steps, texts = len(waiting), 0, Counter[str]()
+            before = clock.fact("steps", 0)
             if waiting:
                 if config.solver == "agent":
                     check_start_coverage(run, config.checkpoint, store)
@@ -67,15 +68,15 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                         check_setter_words(run, config.setter_agent, config.checkpoint)
                 record = _recorded_by_workers if config.workers else _recorded_here
                 for episode in record(run, config, stage, waiting, stop):
-                    clock.claim()
+                    steps += episode.meta.steps
+                    clock.save(steps=before + steps)
                     store.append(episode)
                     missing -= 1
-                    steps += episode.meta.steps
                     texts.update(said.text for said in episode.meta.utterances)
                     progress.log(total - missing, {"steps": steps})
         agent = run.config.agent
         warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
-        facts = {"steps": clock.fact("steps", 0) + steps}
+        facts = {"steps": before + steps}
         if missing:
             if steps:
                 clock.save(**facts)

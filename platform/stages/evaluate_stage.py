@@ -114,7 +114,7 @@ def stages_of(run: Run) -> dict[str, str]:
 
     If reinforcement did not start from the clone, the agent that it started from plays too, as its baseline.
     """
-    found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
+    found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).has_agent}
     start = run.config.reinforce.start
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from interplay.agent.network import Agent
+from interplay.core.settings_group import settings_group
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
@@ -23,7 +25,11 @@ from interplay.stages.stage_config import LEARNED_REWARDS
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
 
+logger = logging.getLogger(__name__)
+
 Stage = Callable[[Run], None]
+
+MOST_ROUNDING = 1.25  # ratio of numbers of lanes up to which nothing is said
 
 
 def run_stage(stage: Stage, name: str, run: Run) -> None:
@@ -66,9 +72,31 @@ def demonstration_source(
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
     assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # checked by `Config`
+    part, group = dataclasses.replace(what.config, lanes=lanes // of), settings_group(what.stage)
+    for name in ("utterance_lanes", "instruction_lanes"):
+        setting = f"{group}.dataset.around_{name.removesuffix('_lanes')}s"
+        whole, each = getattr(what.config, name), getattr(part, name)
+        if advice := rounding_advice(setting, whole=whole, each=each, of=of, fewer="runtime.datasets"):
+            logger.warning("%s", advice)
     here = dataclasses.replace(run, context=None)
     makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
     return demonstration_stream(run.context, makes, pinned=pinned(learner))
+
+
+def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:
+    """What to set if rounding gives `setting`, a share of lanes, far more or fewer of them; None if it does not.
+
+    Args:
+        whole: that share of the lanes of a batch.
+        each: of those of one of its `of` parts, whose number the setting `fewer` gives.
+    """
+    found = of * each
+    if found <= MOST_ROUNDING * whole and whole <= MOST_ROUNDING * found:
+        return None
+    return (
+        f"{setting} is {found} lanes of a batch instead of {whole}: each of its {of} parts has whole lanes of that "
+        f"share, and at least one. Give more lanes, or lower {fewer}"
+    )
 
 
 def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, dataset_lanes: int) -> Learner:

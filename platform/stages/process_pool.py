@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures import TimeoutError as NotDone
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import forkserver, get_context
@@ -55,7 +55,7 @@ def map_in_processes(
         overdue: once it returns True, processes give up the units under way.
 
     Raises:
-        Exception: what `make` or a unit raised.
+        Exception: what `make` or a unit raised; a RuntimeError that names it if it can't be made again in this process.
         WorkerFailed: a process died.
     """
     context = _start_server(make)
@@ -76,12 +76,8 @@ def map_in_processes(
                         return
                 if overdue():
                     give_up.set()
-                try:
-                    result = waiting[0].result(timeout=POLL_SECONDS)
-                except NotDone:
-                    continue
-                waiting.popleft()
-                yield result
+                if wait([waiting[0]], timeout=POLL_SECONDS).done:
+                    yield waiting.popleft().result(timeout=0)
         except BrokenProcessPool as broken:
             raise WorkerFailed(
                 f"one of {workers} processes died: killed, perhaps for lack of memory, or crashed in a library, whose "
@@ -130,7 +126,21 @@ def _end_with(alive: Connection) -> None:
 def _run(unit: Any) -> Any:
     global _work
     assert _make_work is not None, "only processes of a pool run units"
-    if _work is None:
-        _work = _make_work()
-    with StallWatch(f"process {os.getpid()} of `workers` has finished nothing"):
-        return _work(unit)
+    try:
+        if _work is None:
+            _work = _make_work()
+        with StallWatch(f"process {os.getpid()} of `workers` has finished nothing"):
+            return _work(unit)
+    except Exception as error:
+        if _is_copied(error):
+            raise
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _is_copied(error: Exception) -> bool:
+    """Whether another process can make this error again; one that it can't would break the pool, and be lost."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - what it raises is up to the error's class
+        return False
+    return True

@@ -53,7 +53,7 @@ def heldout_of(run: Run) -> ModelOnHeldOut | None:
     """The model of `runs/<name>/reward` and its held-out episodes; None without a trained model or any episode."""
     folder = run.stage("reward")
     file = run.snapshot_path("reward")
-    if not folder.checkpoints.exists() or not file.exists():
+    if not folder.has_agent or not file.exists():
         return None
     snapshot = Snapshot(file)
     model, vocabulary = load_agent(folder.checkpoints)

@@ -33,7 +33,7 @@ from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
 from interplay.runtime.messages import RolloutWorker, ScoringReplica
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
-from interplay.stages.process_layout import pinned
+from interplay.stages.process_layout import pinned, rounding_advice
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function, scoring_device
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import (
@@ -134,12 +134,19 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
     lanes = config.actor.lanes // runtime.unrolls_in_batch
-    advice = idle_actors_advice(
-        actors=runtime.actors, unrolls_per_batch=runtime.unrolls_in_batch, max_lag=runtime.max_lag
-    )
-    if advice is not None:
-        logger.warning("%s", advice)
     actor = dataclasses.replace(config.actor, lanes=lanes)
+    size, total = runtime.unrolls_in_batch, config.actor.lanes
+    idle = idle_actors_advice(actors=runtime.actors, unrolls_per_batch=size, max_lag=runtime.max_lag, lanes=total)
+    learned = rounding_advice(
+        "reinforce.actor.learned_setters",
+        whole=config.actor.learned_lanes,
+        each=actor.learned_lanes,
+        of=size,
+        fewer="runtime.unrolls_per_batch",
+    )
+    for advice in (idle, learned):
+        if advice is not None:
+            logger.warning("%s", advice)
     served = run.config.actors.inference == "service"
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
     reference = _reference_weights(run)

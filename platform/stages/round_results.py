@@ -50,9 +50,7 @@ def round_records(run: Run, found: ModelOnHeldOut | None) -> list[RoundRecord]:
     All reward models are measured on the held-out episodes of `found`, those of the round of `run`; with None, none is.
     """
     numbers = [
-        number
-        for number in range(1, newest_round(run.root) + 1)
-        if run.stage(f"round-{number}/reinforce").checkpoints.exists()
+        number for number in range(1, newest_round(run.root) + 1) if run.stage(f"round-{number}/reinforce").has_agent
     ]
     return [_round_record(_of_round(run, number), found) for number in numbers] if len(numbers) > 1 else []
 
@@ -80,7 +78,7 @@ def _round_record(run: Run, found: ModelOnHeldOut | None) -> RoundRecord:
 def _reward_model(run: Run, found: ModelOnHeldOut) -> RewardModelResults | None:
     """The reward model of the round of `run` on the held-out episodes of `found`; None without one or ordered pairs."""
     folder = run.stage("reward")
-    if not folder.checkpoints.exists():
+    if not folder.has_agent:
         return None
     model, vocabulary = load_agent(folder.checkpoints)
     measured = replace(found.heldout, writer=RowWriter(model.layout, vocabulary)).measure(model)

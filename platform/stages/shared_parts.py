@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
 from interplay.core.settings_group import settings_group
+from interplay.core.settings_validation import did_you_mean
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
@@ -34,15 +36,16 @@ from interplay.learner.agents import (
     load_agent,
     read_description,
 )
-from interplay.learner.checkpoint import Checkpoint, CheckpointError, complete, read
+from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.learner.device import Unavailable, find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
-from interplay.stages.stage_folder import StageConflict
+from interplay.stages.stage_folder import StageConflict, StageFolder
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
+AGENT_STAGES = ("clone", "clone-setter", "reward", "reinforce")  # those that train an agent
 
 
 def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> Checkpoint:
@@ -51,15 +54,23 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
     Raises:
         CheckpointError: there is no checkpoint, or its agent is for another world or another role.
     """
-    folder = run.stage(name).checkpoints
-    if complete(folder):
-        return _of_role(check_description(read(folder)), role)
+    if is_of_run(run, name):
+        return _of_role(check_description(read(run.stage(name).checkpoints)), role)
     if "/" in name or Path(name).exists():
-        return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)
-    raise CheckpointError(
-        f"{run.root} has no checkpoint of the stage {name!r}; type: {run.command(name)}, "
-        "or give the path of a checkpoint"
-    )
+        stage = StageFolder(Path(name))
+        path = stage.checkpoints if stage.has_agent else Path(name)
+        return _of_role(_of_this_world(run, check_description(read(path))), role)
+    lacks = f"{run.root} has no checkpoint of the stage {name!r}"
+    if name not in AGENT_STAGES:
+        known = did_you_mean(name, AGENT_STAGES)
+        raise CheckpointError(f"{lacks}, which trains no agent.{known} Or give the path of a checkpoint")
+    raise CheckpointError(f"{lacks}; type: {run.command(name)}, or give the path of a checkpoint")
+
+
+def is_of_run(run: Run, name: str) -> bool:
+    """Whether `name` is that of a stage of this run that has an agent, and no path to elsewhere."""
+    folder = run.stage(name)
+    return Path(os.path.normpath(folder.path)).is_relative_to(os.path.normpath(run.root)) and folder.has_agent
 
 
 def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:

@@ -50,6 +50,11 @@ class StageFolder:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
+    @property
+    def has_agent(self) -> bool:
+        """Whether it has a whole checkpoint; one that was stopped within its first save has none."""
+        return bool(checkpoint.complete(self.checkpoints))
+
     def record(self) -> dict[str, Any]:
         """The content of `stage.json`; empty if the stage has not begun.
 

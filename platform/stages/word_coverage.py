@@ -13,7 +13,7 @@ from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.learner.agents import read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.shared_parts import checkpoint_of, is_of_run
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def check_start_coverage(run: Run, name: str, source: Snapshot | EpisodeStore) -
     Raises:
         CheckpointError: it lacks too many of them, or there is no such checkpoint.
     """
-    if not run.stage(name).checkpoints.exists():
+    if not is_of_run(run, name):
         check_texts(run, name, sampled_texts(source), "of this run")
 
 
@@ -70,7 +70,7 @@ def check_texts(run: Run, name: str, texts: Sequence[str], whose: str) -> None:
     Raises:
         CheckpointError: it lacks too many words, or there is no such checkpoint.
     """
-    if run.stage(name).checkpoints.exists():
+    if is_of_run(run, name):
         return
     found = checkpoint_of(run, name)
     _, layout, vocabulary = read_description(found.description)
@@ -101,7 +101,7 @@ def check_setter_words(run: Run, setter: str, listener: str) -> None:
     Raises:
         CheckpointError: the listener lacks too many of them, or there is no such checkpoint.
     """
-    if all(run.stage(name).checkpoints.exists() for name in (setter, listener)):
+    if all(is_of_run(run, name) for name in (setter, listener)):
         return
     spoken, hearing = vocabulary_of(checkpoint_of(run, setter, "setter")), checkpoint_of(run, listener)
     known = vocabulary_of(hearing)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fake_world import (
     WORDS,
     LineWorld,
@@ -83,6 +84,15 @@ def test_recorded_setters_are_replayed_in_the_other_lanes(snapshot: Snapshot) ->
 @pytest.mark.parametrize(("share", "lanes"), [(0.0, 0), (0.01, 1), (0.5, 2), (0.9, 4), (1.0, 4)])
 def test_a_share_of_the_lanes_has_a_learned_setter(share: float, lanes: int) -> None:
     assert dataclasses.replace(CONFIG, lanes=4, learned_setters=share).learned_lanes == lanes
+
+
+def test_the_state_of_another_learned_setter_is_refused(snapshot: Snapshot) -> None:
+    actor = mixed_actor(snapshot)
+    actor.unroll()
+    state = through_a_file(actor.state())
+    state["setters"]["memory"] = [torch.zeros(2, 24), torch.zeros(2, 24)]
+    with pytest.raises(ValueError, match="memory is 24 numbers wide there, 16 here: the setter was trained"):
+        mixed_actor(snapshot).load_state(state)
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])

@@ -42,6 +42,12 @@ def test_a_stage_stopped_within_its_first_save_is_named(tmp_path: Path, capsys: 
     assert "no checkpoint of the stage 'clone'; type: interplay clone" in refused("reward", tiny(tmp_path), capsys)
 
 
+def test_a_stage_that_trains_no_agent_is_not_recommended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("reward", tiny(tmp_path, "reward.start=clnoe"), capsys)
+    assert "interplay clnoe" not in said and "Did you mean 'clone'?" in said
+    assert "interplay collect" not in refused("reward", tiny(tmp_path, "reward.start=collect"), capsys)
+
+
 def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,6 +57,13 @@ def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     assert "interplay mark run.name=run" in refused("reward", settings, capsys)
     assert "interplay reward run.name=run" in refused("reinforce", settings, capsys)
     assert "/nowhere/clone" in refused("reinforce", [*settings, "reinforce.start=/nowhere/clone"], capsys)
+
+
+def test_the_folder_of_a_stage_elsewhere_is_not_taken_for_one_of_this_run(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(tmp_path, "env.image=[16,32]", f"collect_agent.checkpoint={cloned}/run/clone")
+    assert "is for another world" in refused("collect-agent", settings, capsys)
 
 
 def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

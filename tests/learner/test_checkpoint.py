@@ -125,6 +125,30 @@ def test_a_checkpoint_of_the_same_step_is_replaced_atomically(tmp_path: Path, mo
     assert found.training() == {"updates": 7}
 
 
+def test_a_kill_while_older_checkpoints_are_removed_leaves_no_part_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, 1)
+
+    def killed(path: Path, ignore_errors: bool = False) -> None:
+        if path.exists():
+            (path / "agent.pt").unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("interplay.learner.checkpoint.shutil.rmtree", killed)
+        save(tmp_path, 2, keep=1)
+    assert [path.name for path in checkpoint.complete(tmp_path)] == ["000000002"]
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next_of_any_step(tmp_path: Path) -> None:
+    for name in (".tmp-000000437", ".old-000000001"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.pt").write_bytes(b"half")
+    save(tmp_path, 600)
+    assert [path.name for path in tmp_path.iterdir()] == ["000000600"]
+
+
 def test_a_missing_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no checkpoint at .*expected a folder with checkpoint\.json"):
         checkpoint.read(tmp_path)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import allocate_rollout
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import EnvironmentReward, LaneState, WithReferenceGate
@@ -71,6 +72,13 @@ def test_consecutive_unrolls_equal_one_long_forward(model: Agent) -> None:
     assert state.reward is not None and whole.lane_state.reward is not None
     np.testing.assert_allclose(state.reward.hidden, whole.lane_state.reward.hidden, atol=1e-5)
     np.testing.assert_allclose(state.reward.cell, whole.lane_state.reward.cell, atol=1e-5)
+
+
+def test_the_state_of_a_model_of_another_width_is_left_out(model: Agent) -> None:
+    rows = long_rows(model)
+    before = RecurrentState(*np.ones((2, LANES, model.config.lstm + 1), np.float32))
+    scored, fresh = (LearnedReward(model, 0).score(rows, LaneState(reward=state)) for state in (before, None))
+    np.testing.assert_array_equal(scored.reward, fresh.reward)
 
 
 def test_the_utility_is_the_models(model: Agent) -> None:

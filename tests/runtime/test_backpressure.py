@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,18 +115,25 @@ def test_idle_actors_are_named_where_the_bound_leaves_some(size: int, max_lag: i
     while bound.can_request(0):
         bound.add(busy, 0)
         busy += 1
-    assert idle_actors_advice(actors=busy, unrolls_per_batch=size, max_lag=max_lag) is None
-    assert (idle_actors_advice(actors=busy + 3, unrolls_per_batch=size, max_lag=max_lag) or "").startswith(
+    assert idle_actors_advice(actors=busy, unrolls_per_batch=size, max_lag=max_lag, lanes=size) is None
+    assert (idle_actors_advice(actors=busy + 3, unrolls_per_batch=size, max_lag=max_lag, lanes=size) or "").startswith(
         f"3 of {busy + 3} actors will always be idle: the lag bound allows at most {busy} unrolls"
     )
 
 
 def test_the_advice_on_idle_actors_uses_all_of_them() -> None:
-    advice = idle_actors_advice(actors=1000, unrolls_per_batch=16, max_lag=4) or ""
-    assert "Set runtime.max_lag=62 or runtime.unrolls_per_batch=200 to use all, or runtime.actors=80" in advice
-    assert idle_actors_advice(actors=1000, unrolls_per_batch=16, max_lag=62) is None
-    assert idle_actors_advice(actors=1000, unrolls_per_batch=16, max_lag=61) is not None
-    assert idle_actors_advice(actors=1000, unrolls_per_batch=200, max_lag=4) is None
+    advice = partial(idle_actors_advice, actors=1000, lanes=400)
+    many = "Set runtime.max_lag=62 or runtime.unrolls_per_batch=200 to use all, or runtime.actors=80"
+    assert many in (advice(unrolls_per_batch=16, max_lag=4) or "")
+    assert advice(unrolls_per_batch=16, max_lag=62) is None
+    assert advice(unrolls_per_batch=16, max_lag=61) is not None
+    assert advice(unrolls_per_batch=200, max_lag=4) is None
+
+
+def test_the_advice_on_idle_actors_divides_the_lanes_of_a_batch() -> None:
+    advice = partial(idle_actors_advice, actors=10, unrolls_per_batch=4, max_lag=1)
+    assert "or runtime.unrolls_per_batch=8 to use all" in (advice(lanes=16) or "")  # of 5, 6 and 7 none divides 16
+    assert "unrolls_per_batch=4 times" in (few := advice(lanes=4) or "") and few.count("unrolls_per_batch") == 1
 
 
 @given(actors=st.integers(1, 6), max_in_flight=st.integers(1, 3), seed=st.integers(0, 10**6).map(random.Random))

@@ -67,6 +67,9 @@ def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, momen
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
     assert {path.name for path in tmp_path.glob("run/store/episodes/*/*.npz")} >= set(files)
+    with opened(settings).store() as store:
+        steps = sum(store.meta(identifier).steps for identifier in store.ids())
+    assert opened(settings).stage("collect").record()["steps"] == steps  # also those before the kill
 
 
 def test_a_killed_recording_of_recurring_houses_continues_with_the_requests_it_lacks(tmp_path: Path) -> None:

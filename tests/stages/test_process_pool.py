@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import subprocess
 import sys
@@ -81,3 +82,35 @@ def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_p
             parent.kill()
     workers = [int(path.name) for path in tmp_path.iterdir()]
     assert becomes_true(lambda: not any(is_running(worker) for worker in workers))
+
+
+class NotReached(Exception):
+    """As libraries define them: it can't be made again from its message alone."""
+
+    def __init__(self, host: str, *, port: int) -> None:
+        super().__init__(f"{host}:{port} does not answer")
+
+
+def not_answered(stopped: Callable[[], bool]) -> Callable[[int], int]:
+    def work(unit: int) -> int:
+        raise (TimeoutError("the world's server has not answered") if unit else NotReached("world", port=7))
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("unit", "raised", "said"),
+    [
+        (1, TimeoutError, "the world's server has not answered"),
+        (0, RuntimeError, "NotReached: world:7 does not answer"),
+    ],
+)
+def test_errors_of_units_are_raised_whatever_they_are(unit: int, raised: type[Exception], said: str) -> None:
+    looks = itertools.count()
+
+    def overdue() -> bool:
+        assert next(looks) < 1_000, "the error is taken for a result that is not there yet"
+        return False
+
+    with pytest.raises(raised, match=said):
+        list(map_in_processes(not_answered, [unit], workers=1, overdue=overdue))

@@ -219,6 +219,16 @@ def test_a_finished_stage_whose_newest_checkpoint_is_gone_trains_it_again(
     same_runs(unbroken("clone", True), lost, "clone")
 
 
+def test_a_stage_whose_first_save_was_killed_has_no_agent_yet(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    for stage in ("reward", "reinforce"):
+        shutil.rmtree(root / "run" / stage, ignore_errors=True)
+        (root / "run" / stage / "checkpoints" / ".tmp-000000002").mkdir(parents=True)
+    for verb in ("evaluate", "report"):
+        interplay(verb, tiny(root))
+    assert sorted(path.stem for path in (root / "run/evaluate").glob("*.json")) == ["bc", "chance", "expert", "stage"]
+
+
 def test_a_stage_without_a_checkpoint_starts_from_the_current_episodes(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     shutil.rmtree(root / "run" / "clone")
