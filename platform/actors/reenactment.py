@@ -57,8 +57,9 @@ class Reenactment:
         views = self.world.reset(Start(state=self._start(session)), observers=(SOLVER,))
         recorder.begin(seed=0, views=views)
         for said, changes in session.runs():
-            if changes:
-                recorder.ask(self._task(said, changes).to_json())
+            task = self._task(said, changes)
+            if task.goal.size:  # a run of changes may lead back to where it began
+                recorder.ask(task.to_json())
             for spoken in said:
                 self._say(recorder, spoken)
             for change in changes:

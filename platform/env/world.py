@@ -51,7 +51,7 @@ class WorldSpec:
 
     name: str
     version: int
-    roles: tuple[str, ...]  # (setter, solver), or the solver alone; the setter gives tasks, the solver acts and answers
+    roles: tuple[str, ...]  # "setter", "solver", or "solver" alone; the setter gives tasks, the solver acts and answers
     frames_per_step: int  # frames in one agent step: 8 in the Playhouse, 1 in a turn-based world
     frames_per_second: float
     image: tuple[int, int, int] | None  # (H, W, 3), uint8

@@ -24,7 +24,10 @@ Statistic = Callable[[Float64Array, Float64Array], Float64Array]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its confidence interval, and the number of episodes (or pairs of episodes) behind it."""
+    """A value, its confidence interval, and the number of episodes (or pairs of episodes) behind it.
+
+    A mean or a difference of one episode has no interval: `low` and `high` are nan.
+    """
 
     value: float
     low: float
@@ -98,13 +101,14 @@ def paired_bootstrap(
     Args:
         candidate, baseline: outcomes or returns [n]; entry i of both is the same episode.
         statistic: `mean_difference` or `mean_ratio`, of two arrays [..., n] over their last axis. If it is nan, so is
-            the interval; a resample where it is nan (0 / 0) counts as a ratio of 1, no difference seen.
+            the interval; a resample where it is nan (0 / 0) counts as a ratio of 1, no difference seen. One episode
+            shows no spread, so that its interval is nan, too.
         strata: [n] labels, for example the probe tasks; a resample keeps each label's number of episodes.
     """
     ours, theirs = _paired(candidate, baseline)
     value = float(statistic(ours, theirs))
-    if math.isnan(value):
-        return Estimate(math.nan, math.nan, math.nan, len(ours))
+    if math.isnan(value) or len(ours) == 1:
+        return Estimate(value, math.nan, math.nan, len(ours))
     draws = _draws(len(ours), strata, rng)
     samples = statistic(ours[draws], theirs[draws])
     samples = np.where(np.isnan(samples), 1.0, samples)
@@ -134,21 +138,25 @@ def mean(values: ArrayLike, rng: np.random.Generator) -> Estimate:
 def pooled_share(right: ArrayLike, total: ArrayLike, rng: np.random.Generator) -> Estimate:
     """sum(right) / sum(total), where entry i counts the judgments of episode i; resamples whole episodes.
 
-    Judgments within an episode are correlated, so resampling single judgments would give too narrow an interval.
-    n is the number of episodes.
+    Judgments within an episode are correlated, so resampling single judgments would give too narrow an interval. If all
+    episodes have the same share, as a single one does, the bootstrap would see no spread; the interval is then Wilson's
+    over the episodes. n is their number.
     """
     wins, trials = _paired(right, total)
     if trials.sum() == 0:
         return Estimate(math.nan, 0.0, 1.0, 0)
     kept = trials > 0
+    if (equal := _equal_shares(wins[kept] / trials[kept])) is not None:
+        return equal
     return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio)
 
 
 def repeated_share(successes: ArrayLike, repeats: int, rng: np.random.Generator) -> Estimate:
     """The share of successes where each of n episodes was played `repeats` times; n counts the episodes.
 
-    Repeats of one episode are correlated, so the bootstrap resamples episodes. If all or none of the plays succeed it
-    would see no spread at all; the interval is then Wilson's over the episodes.
+    Repeats of one episode are correlated, so the bootstrap resamples episodes. If all episodes have the same share, as
+    where all or none of the plays succeed, it would see no spread at all; the interval is then Wilson's over the
+    episodes.
 
     Args:
         successes: [n], the number of successes of each episode, 0 .. repeats.
@@ -156,8 +164,8 @@ def repeated_share(successes: ArrayLike, repeats: int, rng: np.random.Generator)
     wins = np.asarray(successes, np.float64)
     if not len(wins) or wins.min() < 0 or wins.max() > repeats:
         raise ValueError(f"successes must count 0 to {repeats} repeats of at least one episode, got {successes!r}")
-    if wins.sum() in (0, repeats * len(wins)):
-        return wilson(int(wins.sum()) // repeats, len(wins))
+    if (equal := _equal_shares(wins / repeats)) is not None:
+        return equal
     return paired_bootstrap(wins / repeats, np.zeros(len(wins)), rng)
 
 
@@ -190,6 +198,15 @@ def auc(scores: ArrayLike, outcomes: ArrayLike) -> float:
     positives = int(wins.sum())
     above = float(ranks[wins].sum()) - positives * (positives + 1) / 2
     return above / (positives * (len(values) - positives))
+
+
+def _equal_shares(shares: Float64Array) -> Estimate | None:
+    """The mean of the shares of episodes [n] with Wilson's interval over them; None unless they are all equal."""
+    share, n = float(shares[0]), len(shares)
+    if np.any(shares != share):
+        return None
+    low, high = wilson_bounds(share * n, n)
+    return Estimate(share, float(low), float(high), n)
 
 
 def _paired(candidate: ArrayLike, baseline: ArrayLike) -> tuple[Float64Array, Float64Array]:

@@ -49,11 +49,12 @@ def percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.0f}%"
 
 
-def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> str:
-    """Formats an interval: "1.52 to 2.31"; points: "+3 to +11"; share: "31% to 44%"; a dash for nan."""
+def span(estimate: Estimate, *, points: bool = False, share: bool = False, signed: bool = False) -> str:
+    """Formats an interval: "1.52 to 2.31"; points: "+3 to +11"; share: "31% to 44%"; signed: "+0.15 to +0.23"; a dash
+    for nan."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):
         return "–"
-    shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:.2f}"
+    shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:+.2f}" if signed else "{:.2f}"
     scale = 100 if points or share else 1
     low, high = (
         ("∞" if end > 0 else "-∞") if math.isinf(end) else shown.format(scale * end)
@@ -142,7 +143,7 @@ def _listening(probes: ProbeResults | None) -> Headline:
     if probes is None or not played:
         return Headline(label, None, "No agent has been measured under other words.")
     agent, found = played[0]
-    listens = "it listens" if found.difference.low > 0 else "no sign that it listens"
+    listens = "it listens" if found.listens else "no sign that it listens"
     return Headline(
         label,
         f"{percent(found.other.value)} → {percent(found.own.value)}",
@@ -200,7 +201,7 @@ def _answers(by_kind: Mapping[str, Sequence[float]]) -> Headline:
         verdict = "The intervals contain 0: no clear order."
     listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
     margins_text = " and ".join(
-        f"{margin.value:+.2f} above {kind} (95% interval {margin.low:+.2f} to {margin.high:+.2f})"
+        f"{margin.value:+.2f} above {kind} (95% interval {span(margin, signed=True)})"
         for kind, margin in margins.items()
     )
     return Headline(

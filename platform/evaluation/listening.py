@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.evaluation.estimates import Estimate, paired_bootstrap, success_share, wilson
+from interplay.evaluation.estimates import Estimate, paired_bootstrap, sign_test, success_share, wilson
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.report_data import AnswerCounts, PairedOutcomes, ProbeResults
 
@@ -27,6 +27,12 @@ class Listening:
     own: Estimate
     other: Estimate
     difference: Estimate  # paired, with a bootstrap interval over the probes
+    p_value: float  # of the exact sign test
+
+    @property
+    def listens(self) -> bool:
+        """Whether the own words add success: by the interval, and by the sign test, which few probes do not pass."""
+        return self.difference.low > 0 and self.p_value < 0.05
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,8 @@ def _compare(pairs: Sequence[PairedOutcomes]) -> Listening:
     own, other = (np.concatenate([getattr(pair, words) for pair in pairs]) for words in ("own", "other"))
     strata = np.repeat(np.arange(len(pairs)), [len(pair.own) for pair in pairs])
     rng = np.random.default_rng(LISTENING_BOOTSTRAP_SEED)
-    return Listening(success_share(own), success_share(other), paired_bootstrap(own, other, rng, strata=strata))
+    difference = paired_bootstrap(own, other, rng, strata=strata)
+    return Listening(success_share(own), success_share(other), difference, sign_test(own, other))
 
 
 def _shares(counts: AnswerCounts) -> AnswerShares:

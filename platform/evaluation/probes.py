@@ -154,9 +154,9 @@ def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesCo
 
     The words are those of a task that is possible in the same house and asks for something else. A house without one,
     as in worlds with one mission a house, takes the words of the next probe of the kind that differ. A world without
-    utterances has none, because players do not hear the setter there.
+    utterances has none, because players do not hear the setter there, and a world without a setter.
     """
-    if not world.spec.utterances:
+    if not world.spec.utterances or len(world.spec.roles) == 1:
         return []
     return [
         replace(probe, other_words=words)

@@ -71,7 +71,8 @@ def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSess
     written = 0
     with Progress(len(sessions), "sessions", {}, title="import") as progress, run.store() as store:
         store.reindex()
-        done = {each.meta.players["solver"].get("source") for each in iter_readable(store, store.ids())}
+        # Also of those that were left out or deleted since.
+        done = {each.meta.players["solver"].get("source") for each in iter_readable(store, store.paths())}
         for number, session in enumerate(sessions, 1):
             if session.source not in done:
                 try:

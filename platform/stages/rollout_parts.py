@@ -84,19 +84,21 @@ def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
 
 
 def replayed_episodes(snapshot: Snapshot, config: SetterReplayConfig, split: str) -> list[str]:
-    """The ids of a split's episodes whose setters are replayed.
+    """The ids of a split's episodes whose setters are replayed; in a world of the solver alone, of all of them.
 
     Raises:
         ValueError: no recorded setter gave a task of a kind that `config.kinds` names.
     """
+    seated = {role for entry in snapshot.entries() for role, _ in entry.seats}
+    setters = SETTERS if seated & SETTERS.keys() else {}
     if config.kinds:
-        recorded = {kind for entry in snapshot.entries(EpisodeFilter(kinds=SETTERS)) for kind in entry.task_kinds}
+        recorded = {kind for entry in snapshot.entries(EpisodeFilter(kinds=setters)) for kind in entry.task_kinds}
         if unknown := sorted(set(config.kinds) - recorded):
             raise ValueError(
                 f"reinforce.actor.kinds names {', '.join(unknown)}, which no setter of {snapshot.path} asked for; "
                 f"allowed: {', '.join(sorted(recorded))}, or none for all"
             )
-    return snapshot.select(EpisodeFilter(split=split, kinds=SETTERS, tasks=config.kinds))
+    return snapshot.select(EpisodeFilter(split=split, kinds=setters, tasks=config.kinds))
 
 
 def replay_actor(

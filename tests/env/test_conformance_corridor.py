@@ -159,3 +159,17 @@ def _fails(check: Callable[[], None]) -> bool:
     except AssertionError:
         return True
     return False
+
+
+@pytest.mark.parametrize("roles", [("architect", "solver"), ("solver", "setter"), ("setter",)])
+def test_roles_of_other_names_fail(roles: tuple[str, ...], corridor: Any) -> None:
+    """Their episodes could be recorded and cloned, but no setter of that name would be replayed."""
+
+    class Suite(WorldConformance):
+        def make_world(self) -> World:
+            made: World = corridor.Corridor(corridor.CorridorConfig())
+            made.spec = replace(made.spec, roles=roles)
+            return made
+
+    with pytest.raises(AssertionError, match="the setter and the solver"):
+        Suite().test_spec_makes_sense()

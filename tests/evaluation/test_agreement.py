@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interplay.episodes.episode import Mark
+from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.evaluation.agreement import (
     CHANCE_SHIFTS,
     RatedEpisode,
@@ -23,6 +26,7 @@ from interplay.evaluation.agreement import (
 )
 from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts
 from interplay.learner.ibt import pair_signs
+from interplay.studio.marks import rater_quality
 from interplay.studio.marks.check_results import stored_track
 
 TIMES = st.lists(st.integers(0, 40), max_size=5).map(lambda times: np.sort(np.array(times, np.float64)) / 4)
@@ -181,3 +185,11 @@ def test_chance_is_the_mean_over_shifted_tracks() -> None:
         pairs = [matched(moved.of_sign(s).seconds, theirs.of_sign(s).seconds, 1.0) for s in (1, -1)]
         slow.append(2 * sum(map(len, pairs)) / 6)
     assert chance_f1(episode, 1.0, np.random.default_rng(3)) == pytest.approx(np.mean(slow))
+
+
+def test_raters_of_one_episode_have_values_without_intervals_as_json() -> None:
+    meta = cast(EpisodeMeta, SimpleNamespace(frames=300, frames_per_step=1))
+    marks = {"e": [Mark("e", rater, 10 * at, 1) for rater in ("a", "b") for at in (1, 9)]}
+    (found,) = rater_quality.summary_of(marks, {"e": meta}, 30.0)
+    assert found["f1"] == [1.0, None, None] and found["lateness"] == [0.0, None, None]
+    json.dumps(found, allow_nan=False)

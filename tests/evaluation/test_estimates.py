@@ -122,6 +122,24 @@ def test_pooled_share_weighs_judgments_and_resamples_episodes() -> None:
     assert math.isnan(estimates.pooled_share([0], [0], rng()).value)
 
 
+def test_one_pair_has_no_interval() -> None:
+    for found in (estimates.paired_bootstrap([1], [0], rng()), estimates.mean([1.0], rng())):
+        assert (found.value, found.n) == (1, 1)
+        assert math.isnan(found.low) and math.isnan(found.high)
+        assert not found.excludes(0)
+
+
+@pytest.mark.parametrize("episodes", [1, 4])
+def test_equal_shares_of_episodes_have_an_interval(episodes: int) -> None:
+    shares = (
+        estimates.repeated_share([2] * episodes, 5, rng()),
+        estimates.pooled_share([2] * episodes, [5] * episodes, rng()),
+    )
+    for share in shares:
+        assert (share.value, share.n) == (0.4, episodes)
+        assert 0 < share.low < 0.4 < share.high < 1
+
+
 def test_success_curve_steps_up_where_episodes_succeed() -> None:
     curve = estimates.success_curve([2, 2, None, 4], steps=5, seconds_per_step=0.5)
     np.testing.assert_array_equal(curve.share, [0, 0, 0.5, 0.5, 0.75, 0.75])

@@ -126,6 +126,15 @@ def test_a_solver_that_ignores_the_words_succeeds_and_does_not_listen(
     )
 
 
+@pytest.mark.parametrize(("count", "listens"), [(1, False), (5, False), (6, True)])
+def test_few_probes_are_no_sign_that_an_agent_listens(count: int, listens: bool) -> None:
+    own = [ProbeResult("go", index, 0, "go", 3, (), 9) for index in range(count)]
+    found = outcome(own, [replace(each, success_step=None) for each in own])
+    sentence = headlines(ReportData(probes=found))[2].sentence
+    assert ("no sign that it listens" not in sentence) is listens, sentence
+    assert render_page(ReportData(probes=found))
+
+
 class Listener(RestingSeat):
     """Records what it hears."""
 

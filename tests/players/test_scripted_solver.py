@@ -39,6 +39,15 @@ def test_it_waits_until_it_has_heard_and_then_does_it() -> None:
     assert said == []
 
 
+def test_it_waits_for_no_words_in_a_world_without_a_setter() -> None:
+    world = NumberLine()
+    world.spec = replace(world.spec, roles=("solver",))
+    world.reset(Start(seed=0))
+    solver = ScriptedSolver(PERFECT, np.random.default_rng(0), lambda: TASK)
+    solver.begin(world, "solver")
+    assert solver.act(View(), world).movement.tolist() == [[2], [2]]
+
+
 def test_it_answers_a_question() -> None:
     assert play(PERFECT, QUESTION)[1] == ["8"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,18 @@ import pytest
 from env.voxel.corpus_files import iglu_copy, mdc_copy
 from tiny_runs import interplay, opened, tiny
 
+from interplay.actors.reenactment import Reenactment
+from interplay.env import registry
+from interplay.env.voxel.corpora.sessions import BuildSession, Changed, Spoken
+from interplay.env.voxel.space import empty_grid
 from interplay.env.voxel.tasksets import CorpusTasks
+from interplay.env.voxel.world import Voxel
 from interplay.episodes.encoding import iter_readable
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
+from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.stages.import_stage import import_corpus
+from interplay.stages.mark_stage import watch
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import read_json
 
@@ -70,6 +78,19 @@ def test_sessions_are_played_again_to_the_recorded_end(tmp_path: Path) -> None:
     assert counts(run, "mdc")["episodes written"] == 0, "an episode is not written twice"
 
 
+def test_an_import_brings_nothing_back_that_was_left_out_or_deleted(tmp_path: Path) -> None:
+    run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"))
+    import_corpus(run)
+    with run.store() as store:
+        first, second, *_ = store.ids()
+        store.flag(first, "unfit")
+        store.delete(second)
+        left = store.ids()
+    import_corpus(run)
+    with run.store() as store:
+        assert store.ids() == left
+
+
 def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"), "corpus.episodes=0", "agent.utterance_length=8")
     import_corpus(run)
@@ -89,6 +110,20 @@ def test_what_leaves_the_grid_empty_is_a_task_of_an_episode(tmp_path: Path) -> N
     assert (task["instruction"], task["params"]) == ("Remove it now", {"blocks": [], "clear": [[0, 5, 5]]})
     sources = {name.rpartition("/")[0] for name, _ in CorpusTasks(run.root / "corpus")}
     assert sources == {"iglu/CQ-game-1", "iglu/9-c118"}
+
+
+def test_changes_that_lead_back_are_no_task_and_those_stored_as_one_can_be_rated() -> None:
+    world = registry.make("voxel", control="fly", image=(8, 8))
+    assert isinstance(world, Voxel)
+    red, gone, blue = Changed((0, 5, 5), 6), Changed((0, 5, 5), 0), Changed((0, 4, 5), 1)
+    events = [Spoken("Architect", "a red block"), red, gone, Spoken("Architect", "no, a blue one"), blue]
+    episode = Reenactment(world, {}).play(BuildSession("s", "C8", "train", empty_grid(), events))
+    ((asked, task),) = episode.meta.tasks
+    assert task["instruction"] == "no, a blue one"
+    nothing = {"kind": "build", "instruction": "a red block", "asked": [], "params": {"blocks": [], "clear": []}}
+    stored = replace(episode, meta=replace(episode.meta, tasks=((0, nothing), (asked, task)), endings=((asked, "-"),)))
+    rater = ScriptedRater(RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0), np.random.default_rng(0))
+    assert [mark.sign for mark in watch(world, stored, "p", rater)][:2] == [-1, 1], "the block comes and goes"
 
 
 @pytest.mark.slow

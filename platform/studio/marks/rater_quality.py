@@ -85,7 +85,7 @@ def _as_json(found: RaterAgreement) -> dict[str, Any]:
     }
 
 
-def _estimate(found: Estimate) -> list[float] | None:
-    """[value, low, high]; None without data."""
-    values = [found.value, found.low, found.high]
-    return None if any(math.isnan(value) for value in values) else [round(value, 3) for value in values]
+def _estimate(found: Estimate) -> list[float | None] | None:
+    """[value, low, high], low and high None where there is no interval; None without data."""
+    values = [None if math.isnan(value) else round(value, 3) for value in (found.value, found.low, found.high)]
+    return None if values[0] is None else values

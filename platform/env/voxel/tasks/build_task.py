@@ -77,7 +77,8 @@ class Build(Task):
         if tally.done:
             return 1.0
         credit = self._credit(facts, tally) if tally.right < tally.wanted else 0.0
-        return float(np.clip((tally.right - tally.wrong + credit) / tally.wanted, 0.0, 0.99))
+        wanted = max(1, tally.wanted)  # none in tasks that earlier versions imported from runs that led back
+        return float(np.clip((tally.right - tally.wrong + credit) / wanted, 0.0, 0.99))
 
     def reply(self, utterance: str, facts: Any) -> str | None:
         """The whole instruction, for a question about what the words left out; None for anything else."""

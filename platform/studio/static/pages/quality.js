@@ -31,7 +31,7 @@ async function guarded(act) {
 /** [value, low, high] as text; one episode has no interval. @param {any} value @param {number} episodes */
 function number(value, episodes) {
   if (value === null || value === undefined) return '–';
-  if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : episodes < 2 ? value[0].toFixed(2) : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
+  if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : episodes < 2 || value[1] === null ? value[0].toFixed(2) : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
   return Number.isInteger(value) ? String(value) : value.toFixed(2);
 }
 
