@@ -168,7 +168,7 @@ class LiveHouse:
 
     def _open(self, study: Study, people: Mapping[str, str]) -> None:
         """Opens a session of a study with these people, by seat."""
-        for person in people.values():  # who may wait in a lobby of another study, in another tab
+        for person in people.values():  # they may wait in the lobby of another study, too
             self._leave_lobbies(person)
         live, drawn = study.live_config(self.config), None
         if study.live.agents:
