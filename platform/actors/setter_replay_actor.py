@@ -311,8 +311,8 @@ def _check_width(saved: int, setters: AgentRunner) -> None:
     width = setters.memory.hidden.shape[1]
     if saved != width:
         raise ValueError(
-            f"the learned setter's memory is {saved} numbers wide there, {width} here: the setter was trained again "
-            "since the checkpoint was saved. Restore its checkpoint, or remove the folder of this stage to begin again"
+            f"the learned setter's memory has width {saved} in the checkpoint, {width} here: the setter was trained "
+            "again since then. Restore its checkpoint, or remove the folder of this stage to begin again"
         )
 
 

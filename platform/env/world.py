@@ -65,6 +65,11 @@ class WorldSpec:
         """The role that the agent learns."""
         return self.roles[-1]
 
+    @property
+    def says_tasks(self) -> bool:
+        """Whether the solver hears its tasks: there is a setter, and players hear each other."""
+        return self.utterances and len(self.roles) > 1
+
     def rest(self) -> Movement:
         """The no-op movement, int8 [frames_per_step, components]."""
         return self._rest.copy()

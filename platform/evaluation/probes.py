@@ -156,7 +156,7 @@ def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesCo
     as in worlds with one mission a house, takes the words of the next probe of the kind that differ. A world without
     utterances has none, because players do not hear the setter there, and a world without a setter.
     """
-    if not world.spec.utterances or len(world.spec.roles) == 1:
+    if not world.spec.says_tasks:
         return []
     return [
         replace(probe, other_words=words)

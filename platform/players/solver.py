@@ -87,8 +87,7 @@ class ScriptedSolver(Player):
 
     def act(self, view: View, world: World) -> Action:
         task = self._current_task()
-        # A mute world, and one without a setter, give no words to wait for.
-        aware = view.heard or not world.spec.utterances or len(world.spec.roles) == 1
+        aware = view.heard or not world.spec.says_tasks  # otherwise there are no words to wait for
         if task is not None and task is not self._task and aware:
             self._start_task(task, world)
         if self._task is None or self._expert is None or self._plan is None:

@@ -73,9 +73,11 @@ def demonstration_source(
     of, lanes = run.config.runtime.datasets, what.config.lanes
     assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # checked by `Config`
     part, group = dataclasses.replace(what.config, lanes=lanes // of), settings_group(what.stage)
-    for name in ("utterance_lanes", "instruction_lanes"):
-        setting = f"{group}.dataset.around_{name.removesuffix('_lanes')}s"
-        whole, each = getattr(what.config, name), getattr(part, name)
+    for name, whole, each in (
+        ("around_utterances", what.config.utterance_lanes, part.utterance_lanes),
+        ("around_instructions", what.config.instruction_lanes, part.instruction_lanes),
+    ):
+        setting = f"{group}.dataset.{name}"
         if advice := rounding_advice(setting, whole=whole, each=each, of=of, fewer="runtime.datasets"):
             logger.warning("%s", advice)
     here = dataclasses.replace(run, context=None)

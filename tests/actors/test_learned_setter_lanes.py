@@ -91,7 +91,7 @@ def test_the_state_of_another_learned_setter_is_refused(snapshot: Snapshot) -> N
     actor.unroll()
     state = through_a_file(actor.state())
     state["setters"]["memory"] = [torch.zeros(2, 24), torch.zeros(2, 24)]
-    with pytest.raises(ValueError, match="memory is 24 numbers wide there, 16 here: the setter was trained"):
+    with pytest.raises(ValueError, match="memory has width 24 in the checkpoint, 16 here: the setter was trained"):
         mixed_actor(snapshot).load_state(state)
 
 

@@ -316,10 +316,11 @@ def test_the_audit_log_forgets_a_person_in_a_damaged_line_too(tmp_path: Path) ->
     audit.note("login", "p-aaaaaa")
     with path.open("ab") as file:
         file.write(b'{"event": "login", "person": "p-aaaaaa", \xff\x00\n')
+        file.write(b'"p-aaaaaa"\n')
         file.write(b'{"time": 2.0, "event": "pause", "person": "p-bbbbbb", "reason": "asked by\\np-aaaaaa"}\n')
         file.write(b'{"time": 3.0, "event": "login", "person": "p-aa')
     audit.forget("p-aaaaaa")
     lines = path.read_bytes().split(b"\n")
     assert lines[1] == b'{"event": "login", "person": "someone", \xff\x00'
-    assert b"p-aa" not in path.read_bytes() and len(lines) == 4
+    assert b"p-aa" not in path.read_bytes() and len(lines) == 5
     assert [row["reason"] for row in audit.newest(1)] == ["asked by\nsomeone"]

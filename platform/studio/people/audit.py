@@ -35,7 +35,7 @@ class AuditLog:
             if not path.exists():
                 return
             kept = path.read_bytes()[: self._lines.length()]  # a line that a kill cut short is dropped, as by an append
-            write_whole(path, b"".join(_line_without(line, person) for line in kept.splitlines(keepends=True)))
+            write_whole(path, b"".join(_line_without(line, person) for line in kept.split(b"\n")[:-1]))
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """The last events, the newest first."""
@@ -49,10 +49,13 @@ def without(text: str, person: str) -> str:
 
 
 def _line_without(line: bytes, person: str) -> bytes:
-    """A line of the log; one that is no row, as after a failure of the disk, is replaced as text."""
+    """A line of the log, given without its newline; in one that is no row, as after a failure of the disk, the text is
+    replaced."""
     try:
         row = json.loads(line)
     except ValueError:
-        return without(line.decode(errors="surrogateescape"), person).encode(errors="surrogateescape")
+        row = None
+    if not isinstance(row, dict):
+        return without(line.decode(errors="surrogateescape"), person).encode(errors="surrogateescape") + b"\n"
     kept = {key: without(value, person) if isinstance(value, str) else value for key, value in row.items()}
     return json.dumps(kept).encode() + b"\n"
