@@ -70,13 +70,14 @@ lint: setup ## style: ruff's rules and its format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup typing ## mypy, strict; fails too where mypy did not read every file
+types: setup typing ## mypy, strict, of benchmarks too; fails where mypy did not read every file
 	@files=$$(find platform conf launch -name '*.py' | wc -l); \
 	$(BIN)/mypy > .typing/report; verdict=$$?; cat .typing/report; \
 	read=$$(sed -n 's/.*[ (]\([0-9]*\) source files.*/\1/p' .typing/report); \
 	[ "$${read:-0}" -ge "$$files" ] || { echo \
 		"types: mypy read $${read:-0} of the $$files files in platform/, conf/ and launch/; see .typing/interplay"; exit 1; }; \
 	exit $$verdict
+	@MYPYPATH=.typing:benchmarks $(BIN)/mypy --exclude benchmarks/contestants benchmarks
 
 docs: setup typing ## the documentation site with an API reference, in build/site; needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

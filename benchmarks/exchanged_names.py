@@ -56,8 +56,8 @@ def exchanged(instruction: str) -> str:
 def phases(arrays: Arrays, layout: Layout) -> dict[str, NDArray[np.bool_]]:
     """The rows [N + 1, 1] of an episode in each phase, from the first at which the instruction was heard."""
     grasp = [component.name for component in layout.world.movement].index("grasp")
-    heard = arrays["heard"].any(-1)[:, 0]
-    holding = (arrays["movement"][..., grasp] != layout.world.movement[grasp].rest).any(-1)[:, 0] & heard
+    heard: NDArray[np.bool_] = np.asarray(arrays["heard"][:, 0].any(axis=-1))
+    holding = (arrays["movement"][:, 0, ..., grasp] != layout.world.movement[grasp].rest).any(-1) & heard
     rows = np.arange(len(heard))
     first, last = (np.flatnonzero(holding)[[0, -1]]) if holding.any() else (len(rows), len(rows))
     found = {"until held": rows <= first, "while held": (rows > first) & (rows <= last), "after": rows > last}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ import torch
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy
+from interplay.agent.sizes import SIZES
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
 from interplay.reward.learned_reward import LearnedReward
@@ -56,7 +57,7 @@ def best_ms(run: Callable[[], object], device: torch.device, times: int) -> floa
     return 1e3 * min(taken)
 
 
-def looped(learner: Learner, given: list[Mapping[str, Any]], count: int) -> tuple[float, float]:
+def looped(learner: Learner, given: Sequence[Mapping[str, Any]], count: int) -> tuple[float, float]:
     """Milliseconds of an update in the loop: of the clock, and of this process' CPU time."""
     with ThreadPoolExecutor(1) as actors:
         rest(learner.device)
@@ -71,7 +72,7 @@ def looped(learner: Learner, given: list[Mapping[str, Any]], count: int) -> tupl
         return 1e3 * (time.perf_counter() - start) / count, 1e3 * (time.process_time() - cpu) / count
 
 
-def profiled(learner: Learner, given: list[Mapping[str, Any]]) -> dict[str, float]:
+def profiled(learner: Learner, given: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """By torch's profiler, an update: kernels launched, synchronizing calls, and the GPU's busy share of the time."""
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=kinds) as profile:
@@ -79,11 +80,13 @@ def profiled(learner: Learner, given: list[Mapping[str, Any]]) -> dict[str, floa
     events = profile.key_averages()
 
     def calls(names: tuple[str, ...]) -> float:
-        found = [each.count for each in events if each.key.startswith("cu") and any(name in each.key for name in names)]
+        found = [
+            int(each.count) for each in events if each.key.startswith("cu") and any(name in each.key for name in names)
+        ]
         return sum(found) / PROFILED
 
     busy = sum(event.self_device_time_total for event in events) / 1e3 / PROFILED
-    return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy": busy / wall}
+    return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy": float(busy / wall)}
 
 
 def loop(asked: argparse.Namespace) -> None:
@@ -160,7 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("loop", "gradient", "serve"))
     parser.add_argument("--device", type=find_device, default="auto")
-    parser.add_argument("--size", default="nano", choices=tuple(updates.SIZES))
+    parser.add_argument("--size", default="nano", choices=tuple(SIZES))
     parser.add_argument("--way", default="bf16", choices=tuple(updates.WAYS))
     parser.add_argument("--steps", type=int, default=50, help="T")
     parser.add_argument("--lanes", type=int, default=96, help="of rollouts, and as many of demonstrations")

@@ -213,7 +213,7 @@ def orthogonal(inputs: int, outputs: int, gain: float) -> nn.Linear:
 
 def flat(env: str) -> gymnasium.Env[Any, Any]:
     """The environment with flat float observations, pictures in [0, 1]."""
-    made = gymnasium.make(env, **({"render_mode": "rgb_array"} if env.startswith("MiniGrid") else {}))
+    made = gymnasium.make(env, render_mode="rgb_array" if env.startswith("MiniGrid") else None)
     if not env.startswith("MiniGrid"):
         return made
     from interplay.env.babyai import with_picture
@@ -294,7 +294,7 @@ def ppo_step(net: ActorCritic, optimizer: torch.optim.Adam, batch: list[Tensor])
     error = 0.5 * torch.max((value - targets).square(), (clipped - targets).square()).mean()
     loss = -gain + 0.5 * error - 0.01 * policy.entropy().mean()
     optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
+    loss.backward()
     nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     optimizer.step()
 

@@ -171,7 +171,7 @@ def flop_of_a_row(size: str, device: str) -> float:
     given = unrolls(learner.agent, 9, lanes)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         learner.update(**given)
-    return counter.get_total_flops() / network_rows(9, lanes)
+    return float(counter.get_total_flops() / network_rows(9, lanes))
 
 
 def frames(steps: int, lanes: int) -> int:
@@ -248,10 +248,10 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
             say(largest(learner, given[0]))
 
 
-class Operations(TorchDispatchMode):
+class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch does not annotate it
     """Counts ATen operations that are no views."""
 
-    count = 0
+    count: int = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.count += not func.is_view
@@ -261,7 +261,8 @@ class Operations(TorchDispatchMode):
 def launches(learner: Learner, given: Mapping[str, Any]) -> int:
     """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are no views."""
     if learner.device.type == "cpu":
-        with Operations() as operations:
+        operations = Operations()  # type: ignore[no-untyped-call]  # torch does not annotate it
+        with operations:
             learner.update(**given)
         return operations.count
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
@@ -269,7 +270,7 @@ def launches(learner: Learner, given: Mapping[str, Any]) -> int:
         learner.update(**given)
         torch.cuda.synchronize(learner.device)
     calls = ("LaunchKernel", "GraphLaunch", "MemcpyAsync", "MemsetAsync")
-    return sum(event.count for event in profile.key_averages() if any(call in event.key for call in calls))
+    return sum(int(event.count) for event in profile.key_averages() if any(call in event.key for call in calls))
 
 
 def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str:
@@ -307,10 +308,10 @@ def agreement(device: str) -> str:
     moved.agent.load_state_dict(saved["weights"])
     moved.load_state(saved["state"])
     given = unrolls(here.agent, 6, 4, 2)
-    mine, theirs = here.update(**given)["loss"], moved.update(**given)["loss"]
+    stayed, taken = here.update(**given)["loss"], moved.update(**given)["loss"]
     return (
         f"on {device} and on the CPU: metrics of two updates differ by {worst:.1e} at most (relative); "
-        f"saved there and taken here, the loss of the third is {theirs:.6g}, there {mine:.6g}"
+        f"saved there and taken here, the loss of the third is {taken:.6g}, there {stayed:.6g}"
     )
 
 

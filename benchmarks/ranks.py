@@ -160,11 +160,8 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         for way in WAYS:
             zero.update(way, zero.take(way))  # allocates
             rows.append({"way": way, "turn": turn, **timed(zero, way, options.updates, options.compute)})
-            print(
-                "{way:12} join {join_ms:6.1f} ms, update {update_ms:6.1f} ms of CPU; {efficiency:4.0%}".format(
-                    **rows[-1]
-                )
-            )
+            line = "{way:12} join {join_ms:6.1f} ms, update {update_ms:6.1f} ms of CPU; {efficiency:4.0%}"
+            print(line.format_map(rows[-1]))
     context.close()
     ray.shutdown()
     return rows

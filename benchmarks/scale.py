@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import ray
 import torch
+from numpy.typing import NDArray
 
 from interplay.agent.recurrent import RecurrentState
 from interplay.reward.reward_functions import LaneState, ProgressReward, ScoredUnroll
@@ -159,7 +160,7 @@ def measure(actors: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(stream: RolloutStream, context: LearnerContext, options: argparse.Namespace) -> dict[str, Any]:
-    weights = {"weight": np.zeros(1000, np.float32)}
+    weights: dict[str, NDArray[Any]] = {"weight": np.zeros(1000, np.float32)}
     version = unrolls = 0
     started, cpu, shown = time.monotonic(), 0.0, 0.0
     began = started
@@ -205,7 +206,8 @@ def main() -> None:
     print(f"{'actors':>8}{'max_lag':>9}{'CPU ms an unroll':>18}{'unrolls/s':>11}{'of all actors':>15}")
     for actors in list(options.actors) * options.turns:
         lag = -(-actors // options.batch) + 1 if options.lag is None else options.lag
-        advice = idle_actors_advice(actors=actors, unrolls_per_batch=options.batch, max_lag=lag)
+        total = options.batch * options.lanes
+        advice = idle_actors_advice(actors=actors, unrolls_per_batch=options.batch, max_lag=lag, lanes=total)
         if advice is not None:
             print(advice, file=sys.stderr)
         row = fresh(actors, lag, options) | {"max_lag": lag}

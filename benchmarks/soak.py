@@ -88,7 +88,7 @@ class Watch:
         """Positions of the objects and of both players [K + 2, 2], and whether each is in each room [K + 2, R]."""
         feet = [(x, y) for x, y, _, _ in self._simulation.poses.tolist()]
         spots = np.concatenate([self._simulation.data.qpos[4:].reshape(-1, 7)[:, :2], feet])
-        inside = ((spots[:, None] >= self._low) & (spots[:, None] <= self._high)).all(axis=2)
+        inside = np.all((spots[:, None] >= self._low) & (spots[:, None] <= self._high), axis=2)
         return spots, inside
 
     def wrong(self) -> list[str]:

@@ -33,7 +33,7 @@ class Case(NamedTuple):
     """One measurement: what, how often a call does it, the goal per second, and the call."""
 
     name: str
-    count: int
+    calls: int
     goal: float | None
     call: Callable[[], Any]
 
@@ -143,8 +143,8 @@ def main() -> None:
     print(f"{'':44} {'per second':>12} {'goal':>9} {'ratio':>6} {'reference':>10}")
     for case in cases(np.random.default_rng(0)):
         case.call()
-        rate(case.call, case.count, 0.1)
-        found = rate(case.call, case.count, arguments.seconds)
+        rate(case.call, case.calls, 0.1)
+        found = rate(case.call, case.calls, arguments.seconds)
         busy = rate(reference, 1, 0.3)
         row = {"name": case.name, "per_second": found, "goal": case.goal, "reference_per_second": busy}
         if case.name.startswith("picture 64x64"):

@@ -13,7 +13,7 @@ import itertools
 import os
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -157,7 +157,7 @@ class Stopwatch:
     """Times function calls by wrapping them, in CPU time of this thread."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self._within: list[float] = []  # for each open call, the time of its nested calls
 
     def around(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:

@@ -31,10 +31,10 @@ def growth(seconds: Sequence[float], values: Sequence[float]) -> Growth:
     """How a number went, of which there is at least one; `seconds` and `values` go together."""
     looks = list(zip(seconds, values, strict=True))
     begin, span = seconds[0], seconds[-1] - seconds[0]
-    tenths = [_between(looks, begin + low * span, begin + high * span) for low, high in TENTHS]
+    first, middle, last = (_between(looks, begin + low * span, begin + high * span) for low, high in TENTHS)
     second = [(at, value) for at, value in looks if at >= begin + span / 2]
     judged = span >= JUDGED_FROM and len(second) >= LEAST
-    return Growth(*tenths, slope=_slope(second) * HOUR if judged else None)
+    return Growth(first, middle, last, slope=_slope(second) * HOUR if judged else None)
 
 
 def _between(looks: Sequence[tuple[float, float]], low: float, high: float) -> float:

@@ -19,7 +19,7 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
     """Writes a PNG file: above, the memory of every part; below, what Ray stores."""
     figure = Figure(figsize=(10, 8), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    above.set_prop_cycle(color=colormaps["tab20"].colors)  # as many as there are parts
+    above.set_prop_cycle(color=colormaps["tab20"](range(20)).tolist())  # as many as there are parts
     for name in dict.fromkeys(row.part for row in rows(samples) if row.of == "memory"):
         seen = [sample for sample in samples if name in sample.uses]
         above.plot([s.seconds / MINUTE for s in seen], [s.uses[name].own for s in seen], label=name, linewidth=1.2)
