@@ -131,7 +131,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """
     world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
     tasks = world.tasks()
-    offered = (*tasks.probes, *tasks.optional_kinds)
+    offered = list(dict.fromkeys((*tasks.probes, *tasks.kinds, *tasks.optional_kinds)))
     kinds = config.kinds or tasks.probes
     if not kinds:
         raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
