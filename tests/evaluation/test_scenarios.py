@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,16 @@ def test_episodes_without_tasks_are_refused() -> None:
     silent, _ = record_episode(LineWorld(), seed=0, steps=1)
     with pytest.raises(ValueError, match="no heldout episode of scripted or human players has a task"):
         cut(silent)
+
+
+def test_kinds_that_nobody_asked_for_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"names wlak, of which no heldout episode .* has a task; they have walk"):
+        cut_scenarios(LineWorld(), [recorded(1)], replace(FEW, kinds=("walk", "wlak")))
+    episode = recorded(1)
+    old = tuple((frame, {**task, "kind": "colour_of"}) for frame, task in episode.meta.tasks)
+    episode = replace(episode, meta=replace(episode.meta, tasks=old))
+    (scenario,) = cut_scenarios(LineWorld(), [episode], replace(FEW, kinds=("color_of",)))
+    assert scenario.name == "color_of-0", "of recordings of older versions"
 
 
 def test_shares_resample_scenarios() -> None:
