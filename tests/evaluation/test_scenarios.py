@@ -163,6 +163,14 @@ def test_shares_resample_scenarios() -> None:
     assert scenario_curves(results, "go")["BC"].share.tolist() == [0, 0.25, 0.5, 0.5, 0.5]
 
 
+def test_a_kind_called_all_is_not_the_total() -> None:
+    steps = {"BC": {"a": np.array([1.0]), "b": np.array([np.nan])}}
+    results = ScenarioResults(steps, {"a": "all", "b": "go"}, {"a": "all", "b": "go"}, steps=4, seconds_per_step=0.5)
+    assert {group: share["BC"].value for group, share in shares_by_kind(results).items()} == {
+        "all": 1.0, "go": 0.0, "all kinds": 0.5
+    }  # fmt: skip
+
+
 def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = ("continuation.scenarios=1", "continuation.continuations=2", "continuation.steps=5", "continuation.lanes=2")
     settings = tiny(tmp_path, *few)
