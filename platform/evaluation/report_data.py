@@ -215,7 +215,7 @@ class RewardModelResults:
     pairs_right: Float64Array  # [episodes]: pairs of moments ordered as the rater marked them; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
-    success: NDArray[np.bool_]  # [episodes]: ground-truth success
+    success: Float64Array  # [episodes]: ground-truth success; NaN where it is unknown
     # [episodes]: the same episodes under another episode's instruction, NaN where no other differs; None in a world
     # without utterances
     swapped_returns: Float64Array | None

@@ -242,8 +242,11 @@ def answer_bars(rewards: Mapping[str, Estimate], of_which: str = "") -> SvgFigur
 def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     found = findings.reward_model_figures(results)
     pairs, swap = found.pair_accuracy, found.swap_loss
-    success = results.success.astype(bool)
-    samples = {"solved": results.returns[success], "failed": results.returns[~success]}
+    samples = {
+        name: sample
+        for name, done in (("solved", 1), ("failed", 0))
+        if len(sample := results.returns[results.success == done])
+    }
     rows = [
         (
             "pairs ordered as the rater marked them",
@@ -251,15 +254,11 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             span(pairs, share=True),
             f"{pairs.n} episodes",
         ),
-        ("AUC of return against true success", _number(found.auc), "", f"{len(results.returns)} episodes"),
+        ("AUC of return against true success", _number(found.auc), "", f"{sum(map(len, samples.values()))} episodes"),
     ]
+    caption = "Solved or failed in truth; held-out episodes."
     histograms = [
-        figures.histograms(
-            {name: sample for name, sample in samples.items() if len(sample)},
-            "Return, solved or failed",
-            "modeled return",
-            "Solved or failed in truth; held-out episodes.",
-        ),
+        figures.histograms(each, "Return, solved or failed", "modeled return", caption) for each in [samples] if each
     ]
     if swap is not None and (both := results.under_both) is not None:
         rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))
