@@ -129,6 +129,18 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     Raises:
         ValueError: the world has no probes, does not know a kind, or a kind is hardly ever feasible.
     """
+    kinds, tasks = probe_kinds(world, config), world.tasks()
+    limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
+    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
+    return [
+        _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
+        for number, kind in enumerate(kinds)
+        for index in range(config.episodes)
+    ]
+
+
+def probe_kinds(world: World, config: ProbesConfig) -> tuple[str, ...]:
+    """The kinds of probes; resets the world. Raises ValueError if it has no probes, or does not know a kind."""
     world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
     tasks = world.tasks()
     offered = list(dict.fromkeys((*tasks.probes, *tasks.kinds, *tasks.optional_kinds)))
@@ -138,13 +150,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     for name, given in (("kinds", kinds), ("limits", config.limits)):
         if unknown := sorted(set(given) - set(offered)):
             raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
-    limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
-    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
-    return [
-        _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
-        for number, kind in enumerate(kinds)
-        for index in range(config.episodes)
-    ]
+    return kinds
 
 
 def probe_limit(tasks: TaskSource, config: ProbesConfig, kind: str) -> int:
