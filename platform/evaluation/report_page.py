@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from interplay.evaluation.report_tables import (
 )
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+INTERVAL = re.compile(r"\d+% \(\d+–\d+\)")  # as `with_interval` writes it; its dash would be a place to break the line
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
 
 
@@ -95,6 +97,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["png_url"] = png_url
+    environment.tests["interval"] = lambda cell: INTERVAL.fullmatch(str(cell)) is not None
     return environment
 
 
