@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from interplay.evaluation.probes import probe_kinds
 from interplay.evaluation.results_page import added_seeds, write_results_page
 from interplay.launch.complete_round import complete_round
 from interplay.stages.config import Config
@@ -31,7 +32,10 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     """
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
-    results = added_seeds([Path(name) for name in config.orderings.add], config.orderings.seeds, budget_of(config))
+    added = [Path(name) for name in config.orderings.add]
+    kinds = probe_kinds(Run(config.run.root, config).make_world(), config.evaluate) if added else ()
+    probes = dict.fromkeys(kinds, config.evaluate.episodes)
+    results = added_seeds(added, config.orderings.seeds, budget_of(config), probes)
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
     first = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
     later = replace(config, baselines=())

@@ -179,8 +179,9 @@ class EpisodeCatalog(EpisodeIndex):
         self._rows("PRAGMA journal_mode = WAL")
         self._rows("PRAGMA synchronous = FULL")  # a power cut must not take an episode's entry
         if version != CATALOG_VERSION:
-            # Version 1 is the same without flags.
-            new = FLAG_TABLE if version == 1 else f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE}"
+            # Version 1 is the same without flags. A new catalog has nothing of a journal that is there.
+            tables = f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE} {JOURNALED_TABLE}"
+            new = FLAG_TABLE if version == 1 else f"{tables} INSERT INTO journaled VALUES (0, 0);"
             self._database.executescript(f"BEGIN; {new} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;")
         for table in (RATING_TABLE, JOURNALED_TABLE):  # catalogs of earlier versions lack them
             self._rows(table)

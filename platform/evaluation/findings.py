@@ -141,10 +141,10 @@ def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCur
 
 def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     """Pair accuracy, AUC of return against success, and the loss of return under a swapped instruction."""
-    both = results.under_both
+    both, known = results.under_both, ~np.isnan(results.success)
     return RewardModelFigures(
         pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(BOOTSTRAP_SEED)),
-        auc=auc(results.returns, results.success),
+        auc=auc(results.returns[known], results.success[known]),
         swap_loss=None if both is None else paired_bootstrap(*both, np.random.default_rng(BOOTSTRAP_SEED)),
     )
 

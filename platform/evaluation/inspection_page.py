@@ -100,7 +100,7 @@ def _kind_row(kind: str, found: KindOfEpisode) -> tuple[str, ...]:
     return (
         kind,
         f"{found.episodes}",
-        f"{found.solved}",
+        "–" if found.solved is None else f"{found.solved}",
         f"{percent(found.pairs.value)} ({span(found.pairs, share=True)})" if found.pairs.n else "no pairs",
         decimals(found.auc),
         "–" if swap is None else f"{swap.value:.2f} ({span(swap)})",

@@ -8,6 +8,7 @@ success is still judged by the probe's own task. An agent that understands the w
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from interplay.env.task import InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.success_judge import one_second
+
+logger = logging.getLogger(__name__)
 
 MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
 MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the probe's own
@@ -126,15 +129,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     Raises:
         ValueError: the world has no probes, does not know a kind, or a kind is hardly ever feasible.
     """
-    world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
-    tasks = world.tasks()
-    offered = (*tasks.probes, *tasks.optional_kinds)
-    kinds = config.kinds or tasks.probes
-    if not kinds:
-        raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
-    for name, given in (("kinds", kinds), ("limits", config.limits)):
-        if unknown := sorted(set(given) - set(offered)):
-            raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
+    kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
     return [
@@ -142,6 +137,20 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
+
+
+def probe_kinds(world: World, config: ProbesConfig) -> tuple[str, ...]:
+    """The kinds of probes; resets the world. Raises ValueError if it has no probes, or does not know a kind."""
+    world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
+    tasks = world.tasks()
+    offered = list(dict.fromkeys((*tasks.probes, *tasks.kinds, *tasks.optional_kinds)))
+    kinds = config.kinds or tasks.probes
+    if not kinds:
+        raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
+    for name, given in (("kinds", kinds), ("limits", config.limits)):
+        if unknown := sorted(set(given) - set(offered)):
+            raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
+    return kinds
 
 
 def probe_limit(tasks: TaskSource, config: ProbesConfig, kind: str) -> int:
@@ -224,6 +233,20 @@ def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[st
             for name in rows[0].measures
         }
     return found
+
+
+def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, Sequence[ProbeResult]]:
+    """The results of the first agent that has any, and of those that played the same probes with the same time limits
+    and holding time; others are named in a warning."""
+    played = {agent: results for agent, results in by_agent.items() if results}
+    probes = {agent: {(r.kind, r.index, r.seed, r.limit, r.hold) for r in results} for agent, results in played.items()}
+    first = next(iter(played), "")
+    for agent in [each for each in played if probes[each] != probes[first]]:
+        logger.warning(
+            "%s played other probes than %s, or with other limits, so the report does not compare it", agent, first
+        )
+        del played[agent]
+    return played
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:

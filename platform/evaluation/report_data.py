@@ -15,7 +15,8 @@ from interplay.evaluation.live_judgements import LiveResults
 T = TypeVar("T")
 R = TypeVar("R")
 Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
-ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
+# In place of a kind of task: the scenarios of all kinds; the second where a kind has the first name.
+ALL_KINDS, ALL_KINDS_ELSE = "all", "all kinds"
 
 
 def title_of(kind: str) -> str:
@@ -199,7 +200,7 @@ class ScenarioResults:
         for scenario, kind in self.kinds.items():
             groups.setdefault(kind, []).append(scenario)
         if len(groups) > 1:
-            groups[ALL_KINDS] = list(self.kinds)
+            groups[ALL_KINDS_ELSE if ALL_KINDS in groups else ALL_KINDS] = list(self.kinds)
         object.__setattr__(self, "groups", groups)
 
     def rows(self, agent: str, group: str) -> Float64Array:
@@ -214,7 +215,7 @@ class RewardModelResults:
     pairs_right: Float64Array  # [episodes]: pairs of moments ordered as the rater marked them; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
-    success: NDArray[np.bool_]  # [episodes]: ground-truth success
+    success: Float64Array  # [episodes]: ground-truth success; NaN where it is unknown
     # [episodes]: the same episodes under another episode's instruction, NaN where no other differs; None in a world
     # without utterances
     swapped_returns: Float64Array | None

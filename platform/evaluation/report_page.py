@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from interplay.evaluation.report_tables import (
 )
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+INTERVAL = re.compile(r"\d+% \(\d+–\d+\)")  # as `with_interval` writes it; its dash would be a place to break the line
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
 
 
@@ -95,6 +97,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["png_url"] = png_url
+    environment.tests["interval"] = lambda cell: INTERVAL.fullmatch(str(cell)) is not None
     return environment
 
 
@@ -242,8 +245,11 @@ def answer_bars(rewards: Mapping[str, Estimate], of_which: str = "") -> SvgFigur
 def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     found = findings.reward_model_figures(results)
     pairs, swap = found.pair_accuracy, found.swap_loss
-    success = results.success.astype(bool)
-    samples = {"solved": results.returns[success], "failed": results.returns[~success]}
+    samples = {
+        name: sample
+        for name, done in (("solved", 1), ("failed", 0))
+        if len(sample := results.returns[results.success == done])
+    }
     rows = [
         (
             "pairs ordered as the rater marked them",
@@ -251,15 +257,11 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             span(pairs, share=True),
             f"{pairs.n} episodes",
         ),
-        ("AUC of return against true success", _number(found.auc), "", f"{len(results.returns)} episodes"),
+        ("AUC of return against true success", _number(found.auc), "", f"{sum(map(len, samples.values()))} episodes"),
     ]
+    caption = "Solved or failed in truth; held-out episodes."
     histograms = [
-        figures.histograms(
-            {name: sample for name, sample in samples.items() if len(sample)},
-            "Return, solved or failed",
-            "modeled return",
-            "Solved or failed in truth; held-out episodes.",
-        ),
+        figures.histograms(each, "Return, solved or failed", "modeled return", caption) for each in [samples] if each
     ]
     if swap is not None and (both := results.under_both) is not None:
         rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))

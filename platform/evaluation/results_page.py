@@ -197,11 +197,15 @@ def read_seeds(path: Path) -> list[SeedResults]:
         ) from error
 
 
-def added_seeds(paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, int]) -> list[SeedResults]:
-    """The seeds of other files, which can be shown with those that this command trains with `budget`.
+def added_seeds(
+    paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, int], probes: Mapping[str, int]
+) -> list[SeedResults]:
+    """The seeds of other files, which can be shown with those that this command trains with `budget` and tests on as
+    many `probes` of each kind.
 
     Raises:
-        ValueError: a file can't be read, or has a seed that is there already or was trained with another budget.
+        ValueError: a file can't be read, or has a seed that is there already, was trained with another budget, or has
+            played other probes.
     """
     seeds: dict[int, SeedResults] = {}
     for path in paths:
@@ -215,6 +219,11 @@ def added_seeds(paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, 
                     f"{path} has other budgets than this command ({_budget(seed.budget)}; here {_budget(budget)}), so "
                     "its seeds can't be added; give the settings that it was made with"
                 )
+            if seed.probes != probes:
+                raise ValueError(
+                    f"{path} has other probes than this command ({_probes(seed.probes)}; here {_probes(probes)}), so "
+                    "its seeds can't be added; give the settings that it was made with"
+                )
             seeds[seed.seed] = seed
     return list(seeds.values())
 
@@ -222,7 +231,7 @@ def added_seeds(paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, 
 def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure]) -> str:
     """The page as Markdown; `figures` by their names, as files in its folder."""
     numbers = ", ".join(str(seed.seed) for seed in seeds)
-    probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
+    probes = _probes(seeds[0].probes)
     has_rounds = any(seed.rounds for seed in seeds)
     parts = [
         "# Results\n",
@@ -251,6 +260,10 @@ def _file(figure: str) -> str:
 
 def _budget(budget: Mapping[str, int]) -> str:
     return ", ".join(f"{what} {count:,}" for what, count in budget.items())
+
+
+def _probes(probes: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in probes.items())
 
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class InspectedEpisode:
     gaps: NDArray[np.int64]  # [pairs], steps between the two moments
     margins: Float64Array  # [pairs], the model's rise of utility in the rater's direction: above 0 agrees
     modeled_return: float
-    succeeded: bool  # in truth
+    succeeded: bool | None  # in truth; None where it is unknown
     swapped_return: float | None = None  # under another episode's instruction; None where there is no other
 
 
@@ -39,7 +39,7 @@ class KindOfEpisode:
     """The reward model on the episodes of one kind of task."""
 
     episodes: int
-    solved: int
+    solved: int | None  # of those whose success is known; None if that of none is
     pairs: Estimate  # share of pairs ordered as the rater marked them
     auc: float  # of the return against true success; NaN if all or none were solved
     swap_loss: Estimate | None  # loss of return under another episode's instruction
@@ -86,13 +86,14 @@ def by_kind(episodes: Sequence[InspectedEpisode]) -> dict[str, KindOfEpisode]:
     found = {}
     for kind in sorted({each.kind for each in episodes}):
         own = [each for each in episodes if each.kind == kind]
-        solved = [each.succeeded for each in own]
+        known = [each for each in own if each.succeeded is not None]
+        solved = [bool(each.succeeded) for each in known]
         swapped = np.array([(e.modeled_return, e.swapped_return) for e in own if e.swapped_return is not None])
         found[kind] = KindOfEpisode(
             episodes=len(own),
-            solved=sum(solved),
+            solved=sum(solved) if known else None,
             pairs=_share_right([each.margins for each in own]),
-            auc=auc([each.modeled_return for each in own], solved),
+            auc=auc([each.modeled_return for each in known], solved),
             swap_loss=paired_bootstrap(swapped[:, 0], swapped[:, 1], np.random.default_rng(BOOTSTRAP_SEED))
             if len(swapped)
             else None,

@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.task import Task
 from interplay.env.world import Action, Start, World
 from interplay.episodes.episode import Episode
@@ -76,7 +77,7 @@ def cut_scenarios(world: World, episodes: Iterable[Episode], config: Continuatio
     Tasks that are already done when they are asked are passed over, and episodes in which an agent played the solver.
 
     Raises:
-        ValueError: no episode has a task to cut at.
+        ValueError: no episode has a task to cut at, or none has one of a kind that `config.kinds` names.
     """
     solver = world.spec.solver
     asked: dict[str, list[tuple[Episode, DialogueTask]]] = {}
@@ -85,10 +86,15 @@ def cut_scenarios(world: World, episodes: Iterable[Episode], config: Continuatio
             continue
         for task in dialogue(episode.meta):
             kind = str(task.fields["kind"])
-            if task.step < episode.meta.steps and (not config.kinds or kind in config.kinds):
-                asked.setdefault(kind, []).append((episode, task))
+            if task.step < episode.meta.steps:
+                asked.setdefault(RENAMED_TASK_KINDS.get(kind, kind), []).append((episode, task))
+    if asked and (missing := [kind for kind in config.kinds if kind not in asked]):
+        raise ValueError(
+            f"continuation.kinds names {', '.join(missing)}, of which no {config.split} episode of scripted or human "
+            f"players has a task; they have {', '.join(sorted(asked))}"
+        )
     scenarios = []
-    for number, kind in enumerate(sorted(asked)):
+    for number, kind in enumerate(sorted(asked.keys() & (config.kinds or asked))):
         choices = sorted(asked[kind], key=lambda choice: (choice[0].meta.seed, choice[1].step))
         order = np.random.default_rng([config.seed, number]).permutation(len(choices)).tolist()
         cuts = (_cut(world, *choices[place], context_steps=config.context_steps) for place in order)

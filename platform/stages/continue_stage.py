@@ -36,7 +36,7 @@ from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import acting_agent, is_same_player, player_of, refuse_trained_on
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder, read_json, read_rows
+from interplay.stages.stage_folder import WORK_LOCK, StageClock, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
 
@@ -97,9 +97,9 @@ def _continue(run: Run) -> None:
             whole = len(played) == len(scenarios) * config.continuations
             if whole and is_same_player(read_json(file)["agent"], checkpoint):
                 continue
-            clock.claim()
+            clock.save()
             kept = _Partial(file.with_suffix(".jsonl"), checkpoint)
-            _play(run, name, worlds, scenarios, stop, kept)
+            _play(run, name, worlds, scenarios, stop, kept, clock)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")
             if name in agents:
@@ -153,7 +153,13 @@ Continuation = tuple[Scenario, int]  # with the number of the continuation
 
 
 def _play(
-    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest, kept: _Partial
+    run: Run,
+    name: str,
+    worlds: Sequence[World],
+    scenarios: Sequence[Scenario],
+    stop: StopRequest,
+    kept: _Partial,
+    clock: StageClock,
 ) -> None:
     """Plays the continuations that `kept` lacks, and adds them."""
     config, folder = run.config.continuation, run.stage(CONTINUE)
@@ -174,6 +180,7 @@ def _play(
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file, durable=False) as temporary:
                 temporary.write_bytes(encode(episode))
+            clock.save()
             kept.add(result)
             progress.log(len(kept.results), {"success": success_rate(kept.results)})
 

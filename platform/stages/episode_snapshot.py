@@ -46,11 +46,14 @@ def freeze_once(
     run's seed, are in it; a smaller share is a part of a larger one.
 
     Raises:
-        ValueError: no episode satisfies `where`, none of these raters marked one, or the share leaves none to train on.
+        ValueError: no episode satisfies `where`, none of these raters or none at all marked one, or the share leaves
+            none to train on.
     """
     keep = None if share == 1 else lambda entry: entry.split != TRAIN or _is_drawn(run.seed, name, entry.id, share)
     snapshot = _freeze(run, name, name, where, mix, raters, keep)
     if snapshot is None:
+        if where.marked:
+            _refuse_unmarked(run, name)
         raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
     if not len(snapshot):
         whose = f" of {', '.join(raters)}" if raters else ""
@@ -63,6 +66,17 @@ def freeze_once(
             f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )
     return snapshot
+
+
+def _refuse_unmarked(run: Run, name: str) -> None:
+    """Raises ValueError if raters have watched every episode, so that `interplay mark` would add no mark."""
+    with run.store() as store:
+        watched, left = (len(store.entries(EpisodeFilter(rated=rated))) for rated in (True, False))
+        if watched and not left and not store.marks():
+            raise ValueError(
+                f"raters left no mark in the {watched:,} episodes of {store.root}, from which the stage {name!r} is to "
+                f"learn. Record more and mark those, or let people mark some: {run.command('studio')}"
+            )
 
 
 def _freeze(

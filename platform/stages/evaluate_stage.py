@@ -94,7 +94,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             if name in agents:
                 refuse_trained_on(run, STAGE, checkpoint, name)
-            clock.claim()
+            clock.save()
             write_films(folder, name, films)
             # Last: from now on it counts as finished.
             write_results(folder, name, checkpoint, results, under_other_words)

@@ -53,7 +53,7 @@ class HeldOutEpisodes:
     episodes: Sequence[EpisodeMeta]
     marks: Sequence[int]  # [episodes]
     read: Callable[[str], DecodedEpisode]
-    judge: Callable[[str], bool]  # whether an episode, by its id, ended well: see `succeeded`
+    judge: Callable[[str], bool | None]  # whether an episode, by its id, ended well: see `succeeded`
     writer: RowWriter
     cache: EpisodeCache
 
@@ -65,9 +65,10 @@ class HeldOutEpisodes:
         return replace(self, episodes=self.episodes[:count], marks=self.marks[:count])
 
     @cached_property
-    def success(self) -> NDArray[np.bool_]:
-        """Whether each episode succeeded in truth, [episodes]; computed at the first use, by simulating all of them."""
-        return np.array([self.judge(episode.id) for episode in self.episodes], bool)
+    def success(self) -> NDArray[np.float64]:
+        """1 for episodes that succeeded in truth, 0 for those that failed, NaN where it is unknown, [episodes];
+        computed at the first use, by simulating all of them."""
+        return np.array([self.judge(episode.id) for episode in self.episodes], np.float64)
 
     def decoded(self, index: int) -> DecodedEpisode:
         """An episode with its observations."""
@@ -192,8 +193,9 @@ def read_heldout(
     )
 
 
-def succeeded(world: World, episode: Episode) -> bool:
-    """Whether more than half of the episode's tasks were done in truth, each when it was judged."""
+def succeeded(world: World, episode: Episode) -> bool | None:
+    """Whether more than half of the episode's tasks were done in truth, each when it was judged; None without a task,
+    as where a learned setter asks."""
     tasks = dialogue(episode.meta)
     said = episode.said(world.spec.solver)
     done = []
@@ -201,4 +203,4 @@ def succeeded(world: World, episode: Episode) -> bool:
         for task in tasks:
             if task.judged == row:
                 done.append(present.tasks().load(task.fields).success(present.facts(), task.answers(said)))
-    return 2 * sum(done) > len(done)
+    return 2 * sum(done) > len(done) if tasks else None

@@ -58,6 +58,6 @@ def _inspected(model: Agent, heldout: HeldOutEpisodes, on: InferenceDevice) -> I
                 gaps=pairs.gaps,
                 margins=pairs.margins.astype(np.float64),
                 modeled_return=float(utility[-1] - utility[0]),
-                succeeded=bool(heldout.success[index]),
+                succeeded=None if np.isnan(done := heldout.success[index]) else bool(done),
                 swapped_return=float(swapped[index]) if index in others else None,
             )

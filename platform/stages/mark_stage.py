@@ -69,7 +69,7 @@ def _mark(run: Run) -> None:
             marked = _marked(run, store, waiting, stop)
             while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
                 added = [mark for _, marks in batch for mark in marks or ()]
-                clock.claim()
+                clock.save()
                 store.add_marks(added)
                 seen = [each for each, marks in batch if marks is not None]
                 store.add_ratings([(episode, rater) for rater, episode in seen])

@@ -20,7 +20,7 @@ from interplay.evaluation.filmstrip import make_filmstrip
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, LiveResults, judged_requests
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
-from interplay.evaluation.probes import ProbeResult, mean_measures, success_steps
+from interplay.evaluation.probes import ProbeResult, mean_measures, on_same_probes, success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
     LEARNED,
@@ -216,22 +216,23 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     folder = run.stage(evaluate_stage.STAGE)
     labels = _labels(run)
-    found = {name: read_results(folder, name) for name in labels}
-    played = {labels[name]: success_steps(results) for name, results in found.items() if results}
-    if not played:
+    found = on_same_probes({name: read_results(folder, name) for name in labels})
+    if not found:
         return None
     steps = run.config.evaluate.steps
     rows = [row for results in found.values() for row in results]
+    hold = max(row.hold for row in rows)
     return ProbeResults(
-        success_step=played,
+        success_step={labels[name]: success_steps(results) for name, results in found.items()},
         steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
-        chance=read_chance(folder),
-        hold=max(row.hold for row in rows),
-        baseline=AGENT_LABELS["bc_long" if found["bc_long"] else "bc"],
+        # Files of older versions do not state the holding time.
+        chance={kind: level for kind, level in read_chance(folder).items() if level.answers or level.hold in (0, hold)},
+        hold=hold,
+        baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],
         pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},
-        answers={labels[name]: count_answers(results) for name, results in found.items() if results},
+        answers={labels[name]: count_answers(results) for name, results in found.items()},
     )
 
 

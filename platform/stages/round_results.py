@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 
 from interplay.actors.row_writer import RowWriter
 from interplay.env.world import WorldSpec
 from interplay.episodes.snapshot import Snapshot
-from interplay.evaluation.probes import success_steps
+from interplay.evaluation.probes import on_same_probes, success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
 from interplay.stages.episode_snapshot import TRAIN, training_marks
@@ -18,27 +17,23 @@ from interplay.stages.rounds import newest_round
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 
-logger = logging.getLogger(__name__)
-
 
 def rounds_on_probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     """The newest agent of each round on the probes that all rounds played; None unless two rounds have played."""
     found = {"clone": read_results(run.stage("round-1/evaluate"), "bc")}
     for number in range(1, newest_round(run.root) + 1):
         found[f"round {number}"] = read_results(run.stage(f"round-{number}/evaluate"), "bc_rl")
-    found = {name: results for name, results in found.items() if results}
-    played = {name: {(row.kind, row.index, row.seed) for row in results} for name, results in found.items()}
-    for name in played:
-        if played[name] != next(iter(played.values())):
-            logger.warning("%s played other probes than the clone, so the report does not compare it", name)
-            del found[name]
-    if sum(name != "clone" for name in found) < 2:
+    played, steps = on_same_probes(found), run.config.evaluate.steps
+    if sum(name != "clone" for name in played) < 2:
         return None
-    before, newest = list(found)[-2:]
+    before, newest = list(played)[-2:]
+    rows = [row for results in played.values() for row in results]
     return ProbeResults(
-        success_step={name: success_steps(results) for name, results in found.items()},
-        steps=run.config.evaluate.steps,
+        success_step={name: success_steps(results) for name, results in played.items()},
+        steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
+        hold=max(row.hold for row in rows),
         baseline=before,
         candidate=newest,
     )

@@ -151,7 +151,7 @@ class StageClock:
         self._claimed = False
 
     def claim(self) -> None:
-        """Records the settings; called just before the first result of the stage is stored.
+        """Records the settings; called, unless `save` is, just before the first result of the stage is stored.
 
         Until then the stage may be started with other settings, for example after it was refused.
         """

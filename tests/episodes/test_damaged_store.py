@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from fake_corridor import Corridor, record_episode
@@ -18,6 +19,7 @@ from tiny_runs import interplay, refused, tiny
 from interplay.episodes.catalog_index import DamagedCatalog
 from interplay.episodes.encoding import DamagedEpisode, iter_readable
 from interplay.episodes.episode import Mark
+from interplay.episodes.episode_catalog import EpisodeCatalog
 from interplay.episodes.repair import repair
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
@@ -285,6 +287,19 @@ def test_what_a_power_cut_took_from_the_catalog_is_taken_from_the_journal(
         assert [mark.id for mark in store.marks(rater="late")] == ["a" * 32]
         assert "silent" in store.raters()[kept] and store.flags() == {flagged: "unusable"}
         assert not store.marks(rater="rater 3") or not rewritten
+
+
+def test_a_repair_that_was_killed_loses_no_marks(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = copy(sound, tmp_path)
+    expected = state(root)
+    missing(root / "catalogue.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(EpisodeCatalog, "replay", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            repair(root)
+    with EpisodeStore(root) as store:
+        store.reindex()  # as every stage that records or marks
+    assert state(root) == expected
 
 
 def test_a_catalog_that_has_all_of_its_journal_is_not_written_when_it_is_opened(sound: Path, tmp_path: Path) -> None:

@@ -70,6 +70,21 @@ def whole() -> str:
     return render_page(material())
 
 
+def test_episodes_whose_success_is_unknown_do_not_count_as_failed() -> None:
+    known = reward_model()
+    unknown = [
+        replace(known, success=np.where(np.arange(20) == 0, np.nan, known.success)),
+        replace(known, success=np.full(20, np.nan)),
+    ]
+    assert [findings.reward_model_figures(each).auc for each in (known, unknown[0])] == [1.0, 1.0]
+    assert math.isnan(findings.reward_model_figures(unknown[1]).auc)
+    pages = [render_page(replace(material(), reward_model=each)) for each in (known, *unknown)]
+    truth = "<td>AUC of return against true success</td>"
+    rows = [page[page.index(truth) :].partition("</tr>")[0] for page in pages]
+    assert ["20 episodes" in rows[0], "19 episodes" in rows[1], "0 episodes" in rows[2]] == [True] * 3
+    assert "failed (n = 9)" in pages[1] and "Return, solved or failed" not in pages[2]
+
+
 def test_the_page_is_balanced_and_loads_nothing_from_the_network(whole: str) -> None:
     reader = Balance()
     reader.feed(whole)
@@ -349,7 +364,8 @@ def test_the_report_shows_each_tasks_score_without_listening() -> None:
     results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
     shown = render_page(ReportData(probes=results))
     assert "<th>at rest</th><th>at random</th><th>commonest answer</th>" in shown
-    assert "<td>2%</td><td>31% (25–37)</td><td>–</td>" in shown
+    assert '<td>2%</td><td class="whole">31% (25–37)</td><td>–</td>' in shown
+    assert "td.whole { white-space: nowrap; }" in shown, "the interval stays on its line"
     assert "<td>0%</td><td>40%</td><td>yes: 55%</td>" in shown
     assert "solved within 5.0 s (Lift: 12.0 s)" in shown
     written = to_json(results_of(ReportData(probes=results)))

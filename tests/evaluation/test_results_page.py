@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -212,17 +213,24 @@ def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
     elsewhere = [replace(SEED, seed=number, reward_models=measured) for number in (9, 2)]
     write_results_page(tmp_path, elsewhere)
     path = tmp_path / "results.json"
-    found = [SEED, *added_seeds([path], [1], SEED.budget)]
+    found = [SEED, *added_seeds([path], [1], SEED.budget, SEED.probes)]
     assert [seed.seed for seed in found] == [1, 9, 2]
     page = render_results(found, {})
     assert line(page, "The modeled return rises").endswith("| holds |")
     assert line(page, "ar ") == "| ar | – | 0.70 | – |"
     with pytest.raises(ValueError, match="has seed 2, which is there already"):
-        added_seeds([path], [2], SEED.budget)
+        added_seeds([path], [2], SEED.budget, SEED.probes)
     with pytest.raises(ValueError, match="has seed 9, which is there already"):
-        added_seeds([path, path], [1], SEED.budget)
+        added_seeds([path, path], [1], SEED.budget, SEED.probes)
     with pytest.raises(ValueError, match="other budgets"):
-        added_seeds([path], [1], {"demonstrations": 1})
+        added_seeds([path], [1], {"demonstrations": 1}, SEED.probes)
+
+
+def test_seeds_of_other_probes_are_not_joined(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([asdict(replace(SEED, seed=2, probes={"go": 50, "lift": 50}))]))
+    with pytest.raises(ValueError, match=r"other probes than this .* \(50 go, 50 lift; here 50 go, 50 position\)"):
+        added_seeds([path], [1], SEED.budget, SEED.probes)
 
 
 @pytest.mark.parametrize("content", [None, "not json", '[{"seed": 1}]', "[3]"])

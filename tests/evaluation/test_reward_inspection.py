@@ -49,6 +49,14 @@ def test_the_loss_under_other_words_is_over_the_episodes_that_have_some() -> Non
     assert loss is not None and (loss.value, loss.n) == (2.0, 1)
 
 
+def test_episodes_without_a_task_count_neither_as_solved_nor_as_failed() -> None:
+    judged = [episode("go", {}, 2.0, done=True), episode("go", {}, 1.0)]
+    unknown = InspectedEpisode("go", judged[0].gaps, judged[0].margins, 3.0, None)
+    found = by_kind([*judged, unknown])["go"]
+    assert (found.episodes, found.solved, found.auc) == (3, 1, 1.0)
+    assert by_kind([unknown])["go"].solved is None
+
+
 def test_a_confident_model_that_is_right_half_of_the_time_is_badly_calibrated() -> None:
     sure = [episode("go", {1: 20.0, 2: -20.0}) for _ in range(32)]
     assert calibration_error(calibration(sure)) == pytest.approx(0.5, abs=1e-6)

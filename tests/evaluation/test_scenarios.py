@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,12 +145,30 @@ def test_episodes_without_tasks_are_refused() -> None:
         cut(silent)
 
 
+def test_kinds_that_nobody_asked_for_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"names wlak, of which no heldout episode .* has a task; they have walk"):
+        cut_scenarios(LineWorld(), [recorded(1)], replace(FEW, kinds=("walk", "wlak")))
+    episode = recorded(1)
+    old = tuple((frame, {**task, "kind": "colour_of"}) for frame, task in episode.meta.tasks)
+    episode = replace(episode, meta=replace(episode.meta, tasks=old))
+    (scenario,) = cut_scenarios(LineWorld(), [episode], replace(FEW, kinds=("color_of",)))
+    assert scenario.name == "color_of-0", "of recordings of older versions"
+
+
 def test_shares_resample_scenarios() -> None:
     steps = {"BC": {"a": np.array([1.0, 2.0]), "b": np.array([np.nan, np.nan])}}
     results = ScenarioResults(steps, {"a": "go", "b": "go"}, {"a": "go", "b": "go"}, steps=4, seconds_per_step=0.5)
     share = shares_by_kind(results)["go"]["BC"]
     assert (share.value, share.low, share.high, share.n) == (0.5, 0, 1, 2)
     assert scenario_curves(results, "go")["BC"].share.tolist() == [0, 0.25, 0.5, 0.5, 0.5]
+
+
+def test_a_kind_called_all_is_not_the_total() -> None:
+    steps = {"BC": {"a": np.array([1.0]), "b": np.array([np.nan])}}
+    results = ScenarioResults(steps, {"a": "all", "b": "go"}, {"a": "all", "b": "go"}, steps=4, seconds_per_step=0.5)
+    assert {group: share["BC"].value for group, share in shares_by_kind(results).items()} == {
+        "all": 1.0, "go": 0.0, "all kinds": 0.5
+    }  # fmt: skip
 
 
 def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import signal
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from signalled_run import AfterCall, run_and_signal
-from tiny_runs import interplay, opened, refused, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.actors.episode_collector import EpisodeCollector
 from interplay.env.world import Action
 from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
-from interplay.stages import collect_stage, mark_stage
+from interplay.stages import collect_stage, continue_stage, evaluate_stage, mark_stage, stage_folder
 from interplay.stages.collect_stage import interleaved
 from interplay.stages.probe_files import read_films, read_results
+from interplay.stages.run import Run
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
@@ -118,6 +124,36 @@ def test_a_killed_rater_marks_nothing_twice(straight: list[str], tmp_path: Path)
     assert marks(settings) == marks(straight)
     interplay("mark", settings)
     assert marks(settings) == marks(straight)
+
+
+@pytest.mark.parametrize(
+    ("stage", "call", "kept"),
+    [
+        (mark_stage.mark, "interplay.episodes.store.EpisodeStore.add_ratings", 3),
+        (evaluate_stage.evaluate, "interplay.stages.evaluate_stage.write_results", 1),
+        (continue_stage.continue_scenarios, "interplay.stages.continue_stage._Partial.add", 2),
+    ],
+)
+def test_a_killed_stage_counts_the_time_of_the_results_that_it_keeps(
+    stage: Callable[[Run], None], call: str, kept: int, cloned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("evaluate.kinds=[go]", "evaluate.chance=false", "continuation.scenarios=1", "continuation.continuations=4")
+    run = opened(tiny(copied(cloned, tmp_path), *few, "continuation.steps=2"))
+    monkeypatch.setattr(mark_stage, "EPISODES_PER_TRANSACTION", 1)
+    monkeypatch.setattr(stage_folder, "time", SimpleNamespace(monotonic=count().__next__))  # a second at each look
+    found, done = pkgutil.resolve_name(call), []
+
+    def killed_later(*arguments: Any) -> None:
+        if len(done) == kept:
+            raise KeyboardInterrupt
+        found(*arguments)
+        done.append(arguments)
+
+    monkeypatch.setattr(call, killed_later)
+    with pytest.raises(KeyboardInterrupt):
+        stage(run)
+    (record,) = (file for name in ("mark", "evaluate", "continue") if (file := run.root / name / "stage.json").exists())
+    assert json.loads(record.read_text())["seconds"] > 1, "the time until the first result"
 
 
 def test_what_is_recorded_later_is_marked_too(straight: list[str], tmp_path: Path) -> None:

@@ -83,6 +83,20 @@ def test_probes_are_played_again_where_success_has_to_last_longer(evaluated: Pat
     assert len(content(root, "bc.json")["counterfactuals"]) == 6
 
 
+def test_results_of_another_holding_time_are_not_compared(
+    evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(evaluated, tmp_path)
+    old = {name: content(root, name) for name in ("expert.json", "chance.json")}
+    interplay("evaluate", tiny(root, *PROBES, "evaluate.hold_steps=1"))
+    for name, document in old.items():
+        (root / "run" / "evaluate" / name).write_text(json.dumps(document))
+    interplay("report", tiny(root, *PROBES, "evaluate.hold_steps=1"))
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    assert set(summary["probes"]["go"]) == {"bc"} and set(summary["chance"]) == {"exist"}
+    assert "expert played other probes than bc, or with other limits" in caplog.text
+
+
 def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
     root = copied(evaluated, tmp_path)
     first, played = content(root, "bc.json"), root / "run" / "evaluate" / "bc.json"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
-from interplay.stages.heldout_episodes import HeldOutEpisodes
+from interplay.stages.heldout_episodes import HeldOutEpisodes, succeeded
 from interplay.stages.reward_evaluation import examine, heldout_of
 
 
@@ -35,6 +36,11 @@ def test_a_reward_model_is_inspected_before_and_after_reinforcement(rewarded: Pa
         assert each["true_success"] == sum(row["success"]) / len(row["success"])
     page = (root / "run" / "reward-inspection.html").read_text()
     assert "Over-optimization" in page and page.count("<svg") >= 4
+
+
+def test_the_success_of_an_episode_without_a_task_is_unknown() -> None:
+    episode, _ = record_episode(LineWorld(), seed=0, steps=1)
+    assert not episode.meta.tasks and succeeded(LineWorld(), episode) is None
 
 
 def test_without_a_reward_model_there_is_nothing_to_inspect(

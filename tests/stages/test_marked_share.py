@@ -39,6 +39,19 @@ def frozen(run: Run, share: float, split: str) -> set[str]:
     return set(snapshot.select(EpisodeFilter(split=split)))
 
 
+def test_marking_is_recommended_unless_raters_have_left_no_mark(run: Run) -> None:
+    with run.store() as store:
+        for mark in store.marks():
+            store.undo(mark.id)
+    with pytest.raises(ValueError, match="has no episodes for the stage 'reward'; type: interplay mark"):
+        freeze_once(run, "reward", EpisodeFilter(marked=True), "mark")
+    with run.store() as store:
+        store.add_ratings([(episode, "rater-1") for episode in store.ids()])
+    with pytest.raises(ValueError, match="raters left no mark in the 60 episodes") as refused:
+        freeze_once(run, "reward", EpisodeFilter(marked=True), "mark")
+    assert "type: interplay mark" not in str(refused.value)
+
+
 def test_a_share_of_the_training_episodes_is_drawn_and_all_held_out_ones_are_kept(run: Run) -> None:
     everything, half, eighth = (frozen(run, share, "train") for share in (1.0, 0.5, 0.125))
     assert len(everything) == 40 and 10 < len(half) < 30 and 0 < len(eighth) < 12

@@ -100,6 +100,7 @@ def test_the_report_compares_the_rounds(second: Path) -> None:
         assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1 and share["n"] == 4
     assert found["all_tasks"]["difference"]["n"] == 4
     page = (second / "run" / "round-2" / "report.html").read_text()
+    assert page.count(", and held for 1.1 s unless a question") == 2, "the probes of this round, and those of all"
     assert "<h2>Success by round</h2>" in page and "round 2 against round 1" in page
     assert "4 human-agent@2" in page  # what its reward model has learned from, not the two held-out ones
     assert "Success by round" not in (second / "run" / "report.html").read_text()
@@ -128,12 +129,13 @@ def test_the_report_shows_the_rounds_side_by_side(second: Path) -> None:
     assert "<h2>Rounds</h2>" not in (second / "run" / "report.html").read_text()
 
 
+@pytest.mark.parametrize("field", ["seed", "limit", "hold"])
 def test_rounds_of_other_probes_are_not_compared(
-    second: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    field: str, second: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(second, tmp_path)
     file = root / "run" / "round-2" / "evaluate" / "bc_rl.json"
-    file.write_text(file.read_text().replace('"seed": ', '"seed": 1'))
+    file.write_text(file.read_text().replace(f'"{field}": ', f'"{field}": 1'))
     interplay("report", settings(root, "run.round=2"))
     found = json.loads((root / "run" / "round-2" / "summary.json").read_text())["results"]
     assert found["rounds"] is None
