@@ -278,6 +278,20 @@ def test_qualification_lets_careful_raters_pass_and_ends_after_two_tries(studio:
         assert answer["standing"]["outcome"] == "screened_out" and answer["standing"]["code"] == "SO-1"
 
 
+def test_recordings_of_the_qualification_are_none_of_those_that_a_person_may_mark(studio: StudioContext) -> None:
+    practice, gold = studio.store.ids()[:2]
+    golden(studio, [practice, gold])
+    change_study(studio, qualification=Qualification(practice=(practice,), golds=(gold,)), most_episodes=2)
+    client, stages = rater(studio), []
+    while (answer := client.post("/api/mark/marks/next", json={}).json())["item"] is not None:
+        stages.append((answer["standing"]["stage"], answer["finished"]))
+        mark(client, answer["item"], 9, 1)
+        mark(client, answer["item"], 16, -1)
+        finish(client, answer["item"])
+    assert stages == [("practice", 0), ("qualify", 0), ("mark", 0), ("mark", 1)]
+    assert client.get("/api/studies").json()["studies"][0]["finished"] == 2
+
+
 def test_golds_are_mixed_in_and_graded(studio: StudioContext) -> None:
     gold = studio.store.ids()[0]
     golden(studio, [gold])

@@ -83,7 +83,7 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
         "item": _item(given, _meta(studio, given), studio.keeper.marks(given)),
         "standing": standing.to_json(wanted),
         "warning": _share_passed(studio, person.id, wanted) < wanted.checks.warn_below,
-        "finished": sum(each.state == "finished" for each in had if each.kind not in TESTS),
+        "finished": sum(each.counts for each in had),
         "most": wanted.most_episodes,
     }
 

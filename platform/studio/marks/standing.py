@@ -70,7 +70,7 @@ class Progression:
         """The episodes of a study that a person has finished."""
         if study.is_live:
             return self.played(study, person.id)
-        return sum(each.state == "finished" for each in self._assignments.of_person(person.id, study.name))
+        return sum(each.counts for each in self._assignments.of_person(person.id, study.name))
 
     def played(self, study: Study, person: str = "") -> int:
         """The stored episodes of a study in which people play, or those in which this person had a seat."""
