@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +11,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from studio_process import running, started
+from test_live_protocol import ROOM, invited
 from tiny_runs import refused, tiny
 
 from interplay.launch.cli import main
+from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.web.server import command, studio_address
 from interplay.studio.web.server import running as web_process
-from interplay.studio.web.server import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 
@@ -37,6 +41,18 @@ def test_a_process_that_does_not_start_is_an_error_and_leaves_the_other_studio_a
             pass
         assert studio_address(tmp_path) == origin and process.poll() is None
     assert process.returncode is not None
+
+
+def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: Path) -> None:
+    config = StudioConfig(port=0, size=(48, 64), live=LiveConfig(solver="scripted"))
+    words = command(ServedRun(tmp_path, ROOM, 30.0, 1, config))
+    with running(words, start_new_session=True) as studio:
+        person = invited(tmp_path, studio, 1)[0]
+        player = person.sit(*person.join())
+        player.until("hello")
+        os.killpg(studio.process.pid, signal.SIGINT)
+        said = studio.process.communicate(timeout=60)[0]
+    assert studio.process.returncode == 0 and "Traceback" not in said and "made again" not in said
 
 
 def test_the_web_process_imports_no_torch() -> None:
