@@ -9,7 +9,8 @@ import pytest
 from test_live_session import same, settings
 
 from interplay.env import registry
-from interplay.env.world import Action, Start
+from interplay.env.world import Action, Start, View, World
+from interplay.players.player import Player
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_settings import SessionSettings
@@ -103,3 +104,28 @@ def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
     episode = live.finish("setter")
     assert episode is not None
     assert [each.text for each in episode.meta.utterances if each.role == "solver"] == ["hello"]
+
+
+class Silence(Player):
+    """An agent that types the symbol of silence."""
+
+    kind = "agent"
+
+    def begin(self, world: World, role: str) -> None: ...
+
+    def act(self, view: View, world: World) -> Action:
+        return Action(world.spec.rest())
+
+
+def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path) -> None:
+    seats = {"setter": "person", "solver": "clone", "copilot": "person"}
+    given = settings(tmp_path, env=CHARACTERS, seats=seats, live=LiveConfig(solver="clone", copilot="person"))
+    live = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
+    live.begin()
+    live.take()
+    silent(live)
+    assert live.waits(), "for the person that steers"
+    live.give()
+    while not live.done:
+        assert not live.waits(), "the agent steers"
+        live.tick()
