@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from starlette.websockets import WebSocket
 from test_live_session import same, settings
+from test_stand_ins import no_agents
 
 from interplay.env import registry
 from interplay.env.world import Action, Start, View, World
 from interplay.players.player import Player
 from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.hosted_session import HostedSession
+from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.live.viewer import Viewer
 
 CHARACTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
 
@@ -129,3 +136,13 @@ def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path
     while not live.done:
         assert not live.waits(), "the agent steers"
         live.tick()
+
+
+def test_a_copilot_types_an_empty_line_as_a_step_of_silence(tmp_path: Path) -> None:
+    seats, people = {"solver": "clone", "copilot": "person"}, {"copilot": "p-1"}
+    session = HostedSession(settings(tmp_path, seats=seats, people=people), lambda *_: None, no_agents)
+    session.started = {"symbols": {"solver": "ab "}}
+    sent: list[dict[str, Any]] = []
+    session.send = lambda **message: sent.append(message)  # type: ignore[method-assign]
+    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"), cast(LiveHouse, None))._say("")
+    assert sent == [{"kind": "say", "seat": "copilot", "text": " "}]
