@@ -67,6 +67,17 @@ def test_beyond_loopback_without_tls_says_what_to_type(tmp_path: Path, capsys: p
     assert "studio.tls_cert=FILE" in said and "studio.behind_proxy=true" in said
 
 
+@pytest.mark.parametrize("written", [None, "no certificate"])
+def test_a_certificate_that_can_not_be_used_is_named(tmp_path: Path, written: str | None) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    if written is not None:
+        cert.write_text(written)
+    served = ServedRun(tmp_path, {"name": "line"}, 30.0, 1, StudioConfig(port=0, tls_cert=str(cert), tls_key=str(key)))
+    ran = subprocess.run(command(served), capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1 and not ran.stdout
+    assert f"studio.tls_cert={cert}" in ran.stderr and "Traceback" not in ran.stderr
+
+
 def test_a_world_without_tasks_has_no_stand_in_for_a_partner(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
