@@ -184,6 +184,14 @@ def test_skipped_and_unusable_items_are_not_offered_again(studio: StudioContext)
     assert episode_of(studio, given(second)) == episode_of(studio, skipped), "others are offered what one skipped"
 
 
+def test_an_item_that_was_skipped_in_another_tab_is_not_finished(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    assert client.post(f"/api/items/{item['item']}/skip", json={}).status_code == 200
+    assert finish(client, item) == {"finished": True, "result": None}, "its page goes on"
+    assert not studio.store.raters(), "nobody has watched it"
+
+
 def test_a_lease_ends_and_its_marks_stay(studio: StudioContext) -> None:
     change_study(studio, raters=1)
     clients = [rater(studio) for _ in range(5)]
