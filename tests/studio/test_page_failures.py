@@ -1,0 +1,50 @@
+"""Pages while something fails: a silent studio, a broken address, a browser whose storage is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from small_house import ENV, fill_store
+from studio_process import StartedStudio, started
+from test_live_protocol import invited
+from test_pages import SMALL
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
+    root = tmp_path_factory.mktemp("run")
+    fill_store(root, 4, steps=24)
+    with started(root, ENV, SMALL) as running:
+        yield root, running
+
+
+@pytest.fixture
+def stranger(browser: Browser) -> Iterator[Page]:
+    """The page of a browser without a login."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def page(stranger: Page, studio: tuple[Path, StartedStudio]) -> Page:
+    """The page of a rater."""
+    root, running = studio
+    (visitor,) = invited(root, running, 1, ("mark",))
+    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
+    stranger.context.add_cookies(cookies)  # type: ignore[arg-type]
+    return stranger
+
+
+def test_the_entrance_logs_no_error(stranger: Page, studio: tuple[Path, StartedStudio]) -> None:
+    logged: list[str] = []
+    stranger.on("console", lambda message: logged.append(message.text))
+    stranger.goto(f"{studio[1].origin}/i")
+    expect(stranger.get_by_test_id("continue")).to_be_visible()
+    stranger.wait_for_load_state("networkidle")
+    assert not logged
