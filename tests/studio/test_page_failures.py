@@ -48,3 +48,12 @@ def test_the_entrance_logs_no_error(stranger: Page, studio: tuple[Path, StartedS
     expect(stranger.get_by_test_id("continue")).to_be_visible()
     stranger.wait_for_load_state("networkidle")
     assert not logged
+
+
+@pytest.mark.parametrize("path", ["/i#50%", "/i/50%"])
+def test_a_broken_address_still_shows_the_entrance(
+    stranger: Page, studio: tuple[Path, StartedStudio], path: str
+) -> None:
+    stranger.goto(studio[1].origin + path)
+    stranger.get_by_test_id("continue").click()
+    expect(stranger.locator("#message")).to_contain_text("not valid")
