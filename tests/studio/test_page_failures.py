@@ -57,3 +57,9 @@ def test_a_broken_address_still_shows_the_entrance(
     stranger.goto(studio[1].origin + path)
     stranger.get_by_test_id("continue").click()
     expect(stranger.locator("#message")).to_contain_text("not valid")
+
+
+def test_a_page_whose_studio_is_silent_says_so(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    page.route("**/api/visitor", lambda route: route.abort())
+    page.goto(studio[1].origin)
+    expect(page.get_by_text("does not answer")).to_be_visible()

@@ -35,6 +35,7 @@ export async function begin({ login = true } = {}) {
 function unhandled(error) {
   if (!(error instanceof Refused)) return;
   const place = document.getElementById('message');
+  document.querySelector('main').hidden = false; // also where the page could not begin
   if (error.status === 401) location.assign('/i');
   else if (place) say(place, error.message, 'bad');
 }
