@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
-from test_pages import SMALL
+from test_pages import FILM_MS, SMALL, agree
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -63,3 +63,19 @@ def test_a_page_whose_studio_is_silent_says_so(page: Page, studio: tuple[Path, S
     page.route("**/api/visitor", lambda route: route.abort())
     page.goto(studio[1].origin)
     expect(page.get_by_text("does not answer")).to_be_visible()
+
+
+def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    held: list[Route] = []
+    page.route("**/film", lambda route: held.append(route))
+    page.reload()
+    expect(page.locator("#loading")).to_be_visible()
+    for key in ("ArrowRight", "Space", "Shift+ArrowLeft", "ArrowUp", "]"):
+        page.keyboard.press(key)
+    page.get_by_test_id("play").click()
+    page.wait_for_timeout(200)
+    expect(page.locator("#message")).to_be_empty()
+    held[0].continue_()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    expect(page.get_by_test_id("play")).to_contain_text("Play")
