@@ -79,3 +79,24 @@ def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) 
     held[0].continue_()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     expect(page.get_by_test_id("play")).to_contain_text("Play")
+
+
+def test_a_part_of_a_film_that_did_not_come_is_asked_for_again(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    lost: list[str] = []
+
+    def once(route: Route) -> None:
+        if route.request.url in lost:
+            route.continue_()
+        else:
+            lost.append(route.request.url)
+            route.abort()
+
+    page.route("**/full/*", once)
+    page.reload()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    for _ in range(100):
+        if page.evaluate("window.studio.source") == "full":
+            break
+        page.wait_for_timeout(100)
+    assert lost and page.evaluate("window.studio.source") == "full"
