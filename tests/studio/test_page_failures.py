@@ -14,6 +14,10 @@ from test_pages import FILM_MS, SMALL, agree
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+STORAGE_IS_FULL = """() => {
+  IDBObjectStore.prototype.add = () => { throw new DOMException('no space', 'QuotaExceededError'); };
+}"""
+
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
@@ -100,3 +104,13 @@ def test_a_part_of_a_film_that_did_not_come_is_asked_for_again(page: Page, studi
             break
         page.wait_for_timeout(100)
     assert lost and page.evaluate("window.studio.source") == "full"
+
+
+def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    page.evaluate(STORAGE_IS_FULL)
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    page.wait_for_load_state("networkidle")
+    page.reload()
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
