@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from interplay.stages.live_config import LiveConfig
 
+WILDCARDS = ("0.0.0.0", "::")  # hosts that stand for every address of this machine
+
 
 @dataclass(frozen=True)
 class StudioLimits:
@@ -70,6 +72,11 @@ class StudioConfig:
                 f"studio.host={self.host} lets other machines in, and without TLS anyone on the way could read along: "
                 "add studio.tls_cert=FILE studio.tls_key=FILE, or put a proxy that speaks TLS in front and add "
                 "studio.behind_proxy=true 'studio.origins=[https://studio.example.org]'"
+            )
+        elif self.host in WILDCARDS and not (self.origins or self.behind_proxy):
+            wrong.append(
+                f"studio.host={self.host} is no address that browsers can open: add the one under which people reach "
+                f"this machine, as 'studio.origins=[https://studio.example.org:{self.port}]'"
             )
         if not all(48 <= side <= 1080 for side in self.size):
             wrong.append(f"studio.size is a height and a width between 48 and 1080 pixels, got {list(self.size)}")

@@ -44,9 +44,11 @@ def started(
 
 
 @contextmanager
-def running(words: list[str]) -> Iterator[StartedStudio]:
+def running(words: list[str], *, start_new_session: bool = False) -> Iterator[StartedStudio]:
     """The process of these words, once it has printed its address; it is killed at the end."""
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=start_new_session
+    )
     assert process.stdout is not None
     said = ""
     while (found := ADDRESS.search(said)) is None:

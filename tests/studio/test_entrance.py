@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from studio_client import ORIGIN, PORT, logged_in, open_studio, visitor
 
 from interplay.stages.studio_config import StudioConfig, StudioLimits
 from interplay.studio.studies.study import FIRST_PLAY
+from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import StudioConflict
 
 
@@ -189,11 +191,31 @@ def test_the_audit_log_holds_logins(tmp_path: Path) -> None:
         ({"behind_proxy": True}, "studio.origins"),
         ({"tls_cert": "a.pem"}, "belong together"),
         ({"origins": ("https://a.org/path",)}, "without a path"),
+        ({"host": "0.0.0.0", "tls_cert": "a.pem", "tls_key": "b.pem"}, "studio.origins=.https://.*:8700"),
     ],
 )
 def test_settings_that_let_others_read_along_are_refused(settings: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         StudioConfig(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("port", "config", "host", "scheme"),
+    [
+        (80, StudioConfig(), "127.0.0.1", "http"),
+        (443, StudioConfig(host="studio.example.org", tls_cert="a", tls_key="b"), "studio.example.org", "https"),
+        (8700, StudioConfig(origins=("https://studio.example.org:443",)), "studio.example.org", "https"),
+    ],
+)
+def test_browsers_leave_the_port_of_the_scheme_out(
+    tmp_path: Path, port: int, config: StudioConfig, host: str, scheme: str
+) -> None:
+    with open_studio(tmp_path, config) as studio:
+        client = TestClient(make_application(studio, port))
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        there = {"host": host, "origin": f"{scheme}://{host}"}
+        assert client.post("/api/enter", json={"code": code}, headers=there).status_code == 200
+        assert client.get("/", headers={"host": f"{host}:{port + 1}"}).status_code == 403
 
 
 def test_own_origins_are_enough_behind_a_proxy(tmp_path: Path) -> None:

@@ -161,6 +161,18 @@ def test_a_session_whose_player_is_deleted_while_the_setter_judges_is_void(tmp_p
     assert (ended["kind"], ended["why"]) == ("ended", "void")
 
 
+@pytest.mark.parametrize("late", [{"kind": "end", "why": "setter"}, VERDICT])
+def test_what_comes_after_the_end_is_ignored(tmp_path: Path, late: dict[str, str]) -> None:
+    killed = session(settings(tmp_path))
+    killed.begin()
+    play(killed, 16)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        host, page = SessionHost(Connection(theirs), killed.settings, None), Connection(ours)
+        host.run([{"kind": "resume"}, {"kind": "end", "why": "setter"}, late])
+        assert [message["kind"] for message in page.receive()] == ["ready", "started", "ended"]
+
+
 def test_what_is_typed_while_the_world_is_made_again_is_not_taken_for_words_of_the_journal(tmp_path: Path) -> None:
     given = settings(tmp_path)
     killed = session(given)

@@ -15,7 +15,7 @@ from studio_client import agree_to, logged_in, open_studio
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.studio_config import StudioConfig, StudioLimits
-from interplay.studio.studies.study import Checks, Qualification, Study
+from interplay.studio.studies.study import Checks, Study
 from interplay.studio.web.studio_context import StudioContext
 
 STEPS = 10
@@ -184,6 +184,14 @@ def test_skipped_and_unusable_items_are_not_offered_again(studio: StudioContext)
     assert episode_of(studio, given(second)) == episode_of(studio, skipped), "others are offered what one skipped"
 
 
+def test_an_item_that_was_skipped_in_another_tab_is_not_finished(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    assert client.post(f"/api/items/{item['item']}/skip", json={}).status_code == 200
+    assert finish(client, item) == {"finished": True, "result": None}, "its page goes on"
+    assert not studio.store.raters(), "nobody has watched it"
+
+
 def test_a_lease_ends_and_its_marks_stay(studio: StudioContext) -> None:
     change_study(studio, raters=1)
     clients = [rater(studio) for _ in range(5)]
@@ -247,35 +255,6 @@ def golden(studio: StudioContext, episodes: list[str]) -> None:
     """Adjudicated marks: progress at 0.3 s, a slip at 0.5 s."""
     for episode in episodes:
         studio.store.add_marks([Mark(episode, "agreed:p-root", 8, 1), Mark(episode, "agreed:p-root", 15, -1)])
-
-
-@pytest.mark.parametrize("careful", [True, False])
-def test_qualification_lets_careful_raters_pass_and_ends_after_two_tries(studio: StudioContext, careful: bool) -> None:
-    practice, *golds = studio.store.ids()[:3]
-    golden(studio, [practice, *golds])
-    qualification = Qualification(practice=(practice,), golds=tuple(golds))
-    codes = {"screened_out": "SO-1", "complete": "C-1"}
-    change_study(studio, qualification=qualification, codes=codes)
-    client = rater(studio)
-    item = given(client)
-    assert episode_of(studio, item) == practice
-    mark(client, item, 9, 1)
-    result = finish(client, item)["result"]
-    assert [answer["right"] for answer in result["answers"]] == [True, False]
-    before = len(studio.store.marks())
-    for number in range(2 if careful else 4):
-        item = given(client)
-        assert episode_of(studio, item) == golds[number % 2]
-        mark(client, item, 9, 1 if careful else -1)
-        mark(client, item, 16, -1 if careful else 1)
-        assert finish(client, item)["result"] is None, "the answers of golds are not shown"
-    assert len(studio.store.marks()) == before, "practice and qualification do not train"
-    answer = client.post("/api/mark/marks/next", json={}).json()
-    if careful:
-        assert answer["item"] is not None and answer["standing"]["stage"] == "mark"
-    else:
-        assert answer["item"] is None
-        assert answer["standing"]["outcome"] == "screened_out" and answer["standing"]["code"] == "SO-1"
 
 
 def test_golds_are_mixed_in_and_graded(studio: StudioContext) -> None:
@@ -404,29 +383,6 @@ def test_a_recording_that_cannot_be_read_stops_neither_raters_nor_the_comparison
     assert row["state"] == "unusable", "it is offered to no other rater"
     disputed = logged_in(studio, "adjudicate").get("/api/quality/disputed").json()["episodes"]
     assert {each["episode"] for each in disputed} == set(others)
-
-
-@pytest.mark.parametrize("withdrawn", ["recordings", "answers"])
-def test_a_qualification_leaves_out_what_was_deleted(studio: StudioContext, withdrawn: str) -> None:
-    practice, gold, left = studio.store.ids()[:3]
-    golden(studio, [practice, gold, left])
-    change_study(studio, qualification=Qualification(practice=(practice,), golds=(gold, left)))
-    client = rater(studio)
-    assert episode_of(studio, given(client)) == practice
-    if withdrawn == "recordings":
-        for episode in (practice, gold):
-            studio.store.delete(episode)
-    else:
-        studio.store.erase_marks("agreed:p-root")
-        golden(studio, [left])
-        finish(client, given(client))
-    item = given(client)
-    assert episode_of(studio, item) == left
-    mark(client, item, 9, 1)
-    mark(client, item, 16, -1)
-    finish(client, item)
-    standing = client.post("/api/mark/marks/next", json={}).json()["standing"]
-    assert standing["stage"] == "mark"
 
 
 def test_a_rater_is_not_graded_by_an_adjudication_that_was_deleted(studio: StudioContext) -> None:

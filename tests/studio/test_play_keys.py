@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from studio_process import StartedStudio, started
+from studio_process import StartedStudio, free_port, started
 from test_live_browser import SECONDS, opened, wait_until
 from test_live_protocol import ROOM, invited, only_episode
 
@@ -81,6 +81,25 @@ def test_what_is_typed_without_a_connection_stays_in_the_box(browser: Browser, t
         expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
         say(page, "lift the ball")
         expect(page.get_by_test_id("say")).to_have_value("lift the ball")
+        page.context.close()
+
+
+def test_a_reason_is_not_called_kept_without_a_connection(browser: Browser, tmp_path: Path) -> None:
+    live, port = replace(LIVE, setter="scripted", copilot="person"), free_port()
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=live), port) as studio:
+        page = playing(browser, studio, tmp_path)
+        for says in ("You steer", "The agent steers"):
+            page.keyboard.press("t")
+            expect(page.locator("#steers")).to_have_text(says, timeout=SECONDS)
+        studio.process.kill()
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+        page.keyboard.press("1")
+        expect(page.locator("#message")).to_contain_text("not sent")
+        with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=live), port):
+            expect(page.locator("#overlay")).not_to_contain_text("Connection lost", timeout=SECONDS)
+            wait_until(page, "document.getElementById('overlay').textContent === ''")
+            page.keyboard.press("1")
+            expect(page.locator("#message")).to_contain_text("is kept")
         page.context.close()
 
 

@@ -120,6 +120,29 @@ def test_the_lobby_waits_on_offers_a_program_or_ends() -> None:
     assert opened == [{"setter": "p-1"}, {"solver": "p-1"}], "roles alternate"
 
 
+def test_a_person_that_never_presses_ready_keeps_nobody_waiting() -> None:
+    lobby = Lobby(LiveConfig(wait_seconds=60), lambda _: None)
+    for now in range(120):
+        state = lobby.visit("p-ready", ready=True, now=float(now))["state"]
+        if state == "no_partner":
+            break
+        lobby.visit("p-away", ready=False, now=float(now))
+    assert state == "no_partner"
+    assert lobby.visit("p-new", ready=True, now=121.0)["state"] == "waiting"
+    assert lobby.visit("p-away", ready=True, now=122.0)["state"] == "session", "once it is back"
+
+
+def test_a_new_partner_gets_the_whole_time_to_press_ready() -> None:
+    lobby = Lobby(LiveConfig(), lambda _: None)
+    for now in range(1, 5):
+        lobby.visit("p-1", ready=False, now=float(now))
+        lobby.visit("p-gone", ready=False, now=float(now))
+    for now in range(5, 30):
+        lobby.visit("p-1", ready=False, now=float(now))
+    assert lobby.visit("p-2", ready=False, now=30.0) == {"state": "matched", "seconds": 20.0}
+    assert lobby.visit("p-1", ready=False, now=30.0) == {"state": "matched", "seconds": 20.0}
+
+
 def test_free_seats_are_scripted() -> None:
     seats = {"setter": "person", "solver": "clone", "copilot": "person"}
     assert with_stand_ins(seats, {"setter": "p-1"}) == {"setter": "person", "solver": "clone"}

@@ -37,6 +37,7 @@ ALLOWED = {
     "GET /desk/quality": EVERYONE,
     "GET /static/{name:path}": EVERYONE,
     "POST /api/enter": EVERYONE,
+    "GET /api/visitor": EVERYONE,
     "POST /api/leave": PEOPLE,
     "GET /api/me": PEOPLE,
     "POST /api/me/settings": PEOPLE,

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from starlette.websockets import WebSocket
 from test_live_session import same, settings
+from test_stand_ins import no_agents
 
 from interplay.env import registry
-from interplay.env.world import Action, Start
+from interplay.env.world import Action, Start, View, World
+from interplay.players.player import Player
 from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.hosted_session import HostedSession
+from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.live.viewer import Viewer
 
 CHARACTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
 
@@ -103,3 +111,38 @@ def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
     episode = live.finish("setter")
     assert episode is not None
     assert [each.text for each in episode.meta.utterances if each.role == "solver"] == ["hello"]
+
+
+class Silence(Player):
+    """An agent that types the symbol of silence."""
+
+    kind = "agent"
+
+    def begin(self, world: World, role: str) -> None: ...
+
+    def act(self, view: View, world: World) -> Action:
+        return Action(world.spec.rest())
+
+
+def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path) -> None:
+    seats = {"setter": "person", "solver": "clone", "copilot": "person"}
+    given = settings(tmp_path, env=CHARACTERS, seats=seats, live=LiveConfig(solver="clone", copilot="person"))
+    live = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
+    live.begin()
+    live.take()
+    silent(live)
+    assert live.waits(), "for the person that steers"
+    live.give()
+    while not live.done:
+        assert not live.waits(), "the agent steers"
+        live.tick()
+
+
+def test_a_copilot_types_an_empty_line_as_a_step_of_silence(tmp_path: Path) -> None:
+    seats, people = {"solver": "clone", "copilot": "person"}, {"copilot": "p-1"}
+    session = HostedSession(settings(tmp_path, seats=seats, people=people), lambda *_: None, no_agents)
+    session.started = {"symbols": {"solver": "ab "}}
+    sent: list[dict[str, Any]] = []
+    session.send = lambda **message: sent.append(message)  # type: ignore[method-assign]
+    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"), cast(LiveHouse, None))._say("")
+    assert sent == [{"kind": "say", "seat": "copilot", "text": " "}]

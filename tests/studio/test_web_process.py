@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +11,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from studio_process import running, started
+from test_live_protocol import ROOM, invited
 from tiny_runs import refused, tiny
 
 from interplay.launch.cli import main
+from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.web.server import command, studio_address
 from interplay.studio.web.server import running as web_process
-from interplay.studio.web.server import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 
@@ -39,6 +43,18 @@ def test_a_process_that_does_not_start_is_an_error_and_leaves_the_other_studio_a
     assert process.returncode is not None
 
 
+def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: Path) -> None:
+    config = StudioConfig(port=0, size=(48, 64), live=LiveConfig(solver="scripted"))
+    words = command(ServedRun(tmp_path, ROOM, 30.0, 1, config))
+    with running(words, start_new_session=True) as studio:
+        person = invited(tmp_path, studio, 1)[0]
+        player = person.sit(*person.join())
+        player.until("hello")
+        os.killpg(studio.process.pid, signal.SIGINT)
+        said = studio.process.communicate(timeout=60)[0]
+    assert studio.process.returncode == 0 and "Traceback" not in said and "made again" not in said
+
+
 def test_the_web_process_imports_no_torch() -> None:
     heavy = "{'torch', 'numba', 'mujoco', 'ray'}"
     script = f"import sys, interplay.studio.web.server; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"
@@ -49,6 +65,17 @@ def test_the_web_process_imports_no_torch() -> None:
 def test_beyond_loopback_without_tls_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused("studio", tiny(tmp_path, "studio.host=0.0.0.0"), capsys, code=2)
     assert "studio.tls_cert=FILE" in said and "studio.behind_proxy=true" in said
+
+
+@pytest.mark.parametrize("written", [None, "no certificate"])
+def test_a_certificate_that_can_not_be_used_is_named(tmp_path: Path, written: str | None) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    if written is not None:
+        cert.write_text(written)
+    served = ServedRun(tmp_path, {"name": "line"}, 30.0, 1, StudioConfig(port=0, tls_cert=str(cert), tls_key=str(key)))
+    ran = subprocess.run(command(served), capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1 and not ran.stdout
+    assert f"studio.tls_cert={cert}" in ran.stderr and "Traceback" not in ran.stderr
 
 
 def test_a_world_without_tasks_has_no_stand_in_for_a_partner(

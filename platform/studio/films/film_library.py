@@ -127,9 +127,7 @@ class FilmLibrary:
                 if self._process is not None:
                     self._process.terminate()
                 self._process, ours = start_process(
-                    "interplay.studio.films.film_process",
-                    *(str(self._height), str(self._quality)),
-                    start_new_session=True,  # Ctrl-C is for the web process, which then ends this one
+                    "interplay.studio.films.film_process", str(self._height), str(self._quality)
                 )
                 self._streams = await asyncio.open_connection(sock=ours)
             reader, writer = self._streams

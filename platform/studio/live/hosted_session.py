@@ -14,7 +14,7 @@ from interplay.stages.live_config import COPILOT, PERSON, SETTER
 from interplay.studio.live.picture_wire import picture_frame
 from interplay.studio.live.session_journal import is_begun
 from interplay.studio.live.session_settings import SEATS, WATCH, SessionSettings
-from interplay.studio.live.viewer import REFUSED, Viewer, hello
+from interplay.studio.live.viewer import REFUSED, Viewer, hello, role_of
 from interplay.studio.live.world_process import WorldProcess
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class HostedSession:
 
     def symbols(self, seat: str) -> str:
         """The characters that a person types in this seat in place of words; empty where it speaks."""
-        return "" if self.started is None else str(self.started["symbols"].get(seat, ""))
+        return "" if self.started is None else str(self.started["symbols"].get(role_of(seat), ""))
 
     def end(self, why: str) -> None:
         """Ends the session; one whose process has not started yet ends once it has."""

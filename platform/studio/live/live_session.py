@@ -132,9 +132,9 @@ class LiveSession:
         self._write({"say": [seat, text]})
 
     def waits(self) -> bool:
-        """Whether the world pauses until somebody types."""
+        """Whether the world pauses until somebody types, where a person steers its solver."""
         typing = any(seat.is_typing for seat in self.inputs.values()) or self._talk.is_waiting
-        return self.world.waits and not typing
+        return self.world.waits and not typing and self._talk.takes(self._speaker(self.world.spec.solver))
 
     def take(self) -> None:
         """The co-pilot steers from the next frame on; what the agent still wanted to do and say is dropped."""

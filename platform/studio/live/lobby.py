@@ -20,6 +20,7 @@ class _Waiting:
     seen: float
     ready: bool = False
     matched: float | None = None  # since when it has a partner
+    late: bool = False  # it had a partner, and has not pressed Ready in time or since
 
 
 class Lobby:
@@ -37,9 +38,11 @@ class Lobby:
         now = time.monotonic() if now is None else now
         mine = self._waiting.setdefault(person, _Waiting(person, now, now))
         mine.seen, mine.ready = now, ready
+        mine.late = mine.late and not ready
         self._drop_gone(now)
         group = self._group(person)
         if group is None:
+            mine.matched = None
             if now - mine.since > self._config.wait_seconds and self._config.no_partner != "wait":
                 return self._without_partner(mine)
             return {"state": "waiting", "waited": round(now - mine.since, 1)}
@@ -70,10 +73,9 @@ class Lobby:
         """The people that begin together with this one: itself, and the partner if the session needs one."""
         if len(self._seats) == 1:
             return [self._waiting[person]]
-        order = sorted(self._waiting.values(), key=lambda each: each.since)
-        position = [each.person for each in order].index(person)
-        pair = order[position - position % 2 :][:2]
-        return pair if len(pair) == 2 else None
+        order = sorted((each for each in self._waiting.values() if not each.late), key=lambda each: each.since)
+        pairs = [order[start : start + 2] for start in range(0, len(order) - 1, 2)]
+        return next((pair for pair in pairs if self._waiting[person] in pair), None)
 
     def _begin(self, group: list[_Waiting]) -> dict[str, Any]:
         people, free = [each.person for each in group], list(self._seats)
@@ -91,9 +93,9 @@ class Lobby:
             del self._waiting[person]
 
     def _drop_slow(self, group: list[_Waiting], now: float) -> None:
-        """Sends those to the end of the line that did not press Ready in time."""
+        """Gives those no other partner until they press Ready, and the end of the line, that did not do so in time."""
         for each in group:
             if each.matched is not None and now - each.matched > READY_SECONDS:
                 each.matched = None
                 if not each.ready:
-                    each.since = now
+                    each.since, each.late = now, True

@@ -94,6 +94,8 @@ class SessionHost:
         return self._clock.wait(time.monotonic()) == 0.0
 
     def _take(self, message: dict[str, Any]) -> None:
+        if self._over:
+            return  # sent before its sender knew of the end, as by a second click
         seat = message.get("seat", "")
         match message["kind"]:
             case "begin":

@@ -82,6 +82,11 @@ class Viewer:
             return
 
 
+def role_of(seat: str) -> str:
+    """The role whose controls and symbols a seat has; a co-pilot has those of the solver."""
+    return seat if seat in (SETTER, SOLVER) else SOLVER
+
+
 def hello(
     seat: str, settings: SessionSettings, started: Mapping[str, Any], dialogue: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -91,7 +96,7 @@ def hello(
         started: what the process of the session said once its world was there.
         dialogue: what was said so far.
     """
-    live, role = settings.live, seat if seat in (SETTER, SOLVER) else SOLVER
+    live, role = settings.live, role_of(seat)
     return {
         "kind": "hello",
         "version": 1,

@@ -56,6 +56,7 @@ class WorldProcess:
                 *(sys.executable, "-m", "interplay.studio.live.session_process", *map(str, agents)),
                 stdin=theirs.fileno(),
                 pass_fds=agents,
+                start_new_session=True,  # Ctrl-C is for the web process, which then ends this one
             )
             unused.pop_all()
         reader, self._writer = await asyncio.open_connection(sock=ours)

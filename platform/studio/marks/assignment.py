@@ -46,6 +46,11 @@ class Assignment:
     created: float
     ended: float | None
 
+    @property
+    def counts(self) -> bool:
+        """Whether it counts as a finished recording of its person; those of the qualification do not."""
+        return self.state == "finished" and self.kind not in TESTS
+
 
 class Assignments:
     """The assignments of `studio.db`."""

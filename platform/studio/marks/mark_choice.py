@@ -61,7 +61,7 @@ class MarkChoice:
         those that someone called unusable.
         """
         had = self._assignments.of_person(person, study.name)
-        if study.most_episodes and sum(each.state == "finished" for each in had) >= study.most_episodes:
+        if study.most_episodes and sum(each.counts for each in had) >= study.most_episodes:
             return None
         taken = self._assignments.taken(study.name)
         enough = bool(study.goal) and len(taken) >= study.goal  # then only further raters of these are wanted

@@ -83,7 +83,7 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
         "item": _item(given, _meta(studio, given), studio.keeper.marks(given)),
         "standing": standing.to_json(wanted),
         "warning": _share_passed(studio, person.id, wanted) < wanted.checks.warn_below,
-        "finished": sum(each.state == "finished" for each in had if each.kind not in TESTS),
+        "finished": sum(each.counts for each in had),
         "most": wanted.most_episodes,
     }
 
@@ -113,6 +113,8 @@ def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, 
 def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
     given = own_item(studio, item, person)
+    if given.state != "open":  # as by another tab
+        return {"finished": True, "result": None}
     meta, marks = _meta(studio, given), studio.keeper.marks(given)
     signed = {mark.utterance for mark in marks}
     missing = [n for n, said in enumerate(meta.utterances) if said.role == SOLVER and n not in signed]
@@ -121,7 +123,7 @@ def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, A
     if given.kind in KEPT_IN_STORE:  # a recording without a mark was watched, too
         studio.store.add_ratings([(given.episode, person.id)])
     studio.assignments.end(given.id, "finished", f"seen {how.seen}")
-    result = _checked(studio, given, meta, marks) if given.state == "open" else None
+    result = _checked(studio, given, meta, marks)
     shows_answers = given.kind == "practice"
     return {"finished": True, "result": result if shows_answers else None}
 

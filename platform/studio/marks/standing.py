@@ -70,7 +70,7 @@ class Progression:
         """The episodes of a study that a person has finished."""
         if study.is_live:
             return self.played(study, person.id)
-        return sum(each.state == "finished" for each in self._assignments.of_person(person.id, study.name))
+        return sum(each.counts for each in self._assignments.of_person(person.id, study.name))
 
     def played(self, study: Study, person: str = "") -> int:
         """The stored episodes of a study in which people play, or those in which this person had a seat."""
@@ -153,8 +153,12 @@ class Progression:
             left = [episode for episode in qualification.practice if episode not in done]
             return Choice(left[0], "practice", "practice", 1.0) if left else None
         if standing.stage == "qualify":
-            count = len(self._qualifying(person.id, study.name, qualification))
-            return Choice(qualification.golds[count % len(qualification.golds)], "qualify", "qualify", 1.0)
+            results = self._qualifying(person.id, study.name, qualification)
+            tries, begun = divmod(len(results), len(qualification.golds))
+            seen = {result["episode"] for result in results[len(results) - begun :]}
+            rng = np.random.default_rng(list(f"{person.id} {study.name} {tries}".encode()))
+            order = rng.permutation(qualification.golds).tolist()
+            return Choice(min(order, key=lambda each: each in seen), "qualify", "qualify", 1.0)
         return None
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import Field
+from starlette.requests import HTTPConnection
 
 from interplay.studio.people.invitation import LOGIN_SECONDS, Invitation
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict
-from interplay.studio.web.access import Someone, Studio, address_of, cookie_name
+from interplay.studio.web.access import Someone, Studio, address_of, cookie_name, person_of
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api")
@@ -94,6 +95,15 @@ def leave(request: Request, studio: Studio, response: Response, person: Someone)
 def me(person: Someone) -> dict[str, Any]:
     """The person that is logged in."""
     return {"person": person.id, "roles": sorted(person.roles), "settings": person.settings, "paused": person.paused}
+
+
+@router.get("/visitor")
+def visitor(connection: HTTPConnection) -> dict[str, Any] | None:
+    """The person that is logged in, if any: for the entrance, which is for everyone."""
+    try:
+        return me(person_of(connection))
+    except HTTPException:
+        return None
 
 
 @router.post("/me/settings")

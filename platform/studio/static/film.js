@@ -3,6 +3,7 @@ import { bytes, get } from './api.js';
 
 const KEPT_BITMAPS = 240;
 const LOADING = 2; // chunks asked for at the same time
+const AGAIN_MS = 2000; // until a chunk for which no answer came is asked for again
 
 /** The JPEGs of a pack, as views into it. @param {ArrayBuffer} buffer @returns {Uint8Array[]} */
 export function unpack(buffer) {
@@ -132,7 +133,10 @@ export class Film {
           this.onLoaded();
           this.show(this.wanted); // the full picture of the same frame replaces the small one
         })
-        .catch(() => this.failed.add(next))
+        .catch((error) => {
+          this.failed.add(next);
+          if (!error.status) setTimeout(() => { this.failed.delete(next); this.load(); }, AGAIN_MS); // no answer came
+        })
         .finally(() => {
           this.loading.delete(next);
           this.load();

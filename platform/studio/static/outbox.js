@@ -43,7 +43,11 @@ export class Outbox {
 
   /** Keeps a request, then sends what waits, in order. @param {string} path @param {any} body */
   async add(path, body) {
-    await done((await this.store('readwrite')).add({ person: this.person, path, body }));
+    try {
+      await done((await this.store('readwrite')).add({ person: this.person, path, body }));
+    } catch {
+      await post(path, body); // nothing more can be kept here, as where the disk is full
+    }
     this.send();
   }
 

@@ -15,21 +15,16 @@ const LINKS = [
 /**
  * Reads texts and person, draws the bar, and shows the page; without a login it goes to the entrance.
  * @param {{login?: boolean}} [options] login false: the page is for everyone
- * @returns {Promise<any>} the person as /api/me gives it, or null
+ * @returns {Promise<any>} the person as /api/visitor gives it, or null
  */
 export async function begin({ login = true } = {}) {
   addEventListener('error', (event) => unhandled(event.error));
   addEventListener('unhandledrejection', (event) => unhandled(event.reason));
   await readWords();
-  let person = null;
-  try {
-    person = await get('/api/me');
-  } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 401) throw error;
-    if (login) {
-      location.replace('/i');
-      return new Promise(() => {});
-    }
+  const person = await get('/api/visitor');
+  if (login && !person) {
+    location.replace('/i');
+    return new Promise(() => {});
   }
   document.body.prepend(bar(person));
   document.querySelector('main').hidden = false;
@@ -40,6 +35,7 @@ export async function begin({ login = true } = {}) {
 function unhandled(error) {
   if (!(error instanceof Refused)) return;
   const place = document.getElementById('message');
+  document.querySelector('main').hidden = false; // also where the page could not begin
   if (error.status === 401) location.assign('/i');
   else if (place) say(place, error.message, 'bad');
 }

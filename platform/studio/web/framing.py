@@ -34,14 +34,15 @@ async def receive_packed(reader: asyncio.StreamReader) -> dict[str, Any] | bytes
     return body if kind == PICTURE else _json(body)
 
 
-def start_process(
-    module: str, *arguments: str, start_new_session: bool = False
-) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Starts `python -m module` with a socket as its standard input; the process, and the other end of the socket."""
+def start_process(module: str, *arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Starts `python -m module` with a socket as its standard input; the process, and the other end of the socket.
+
+    Ctrl-C does not reach the process: it is for the web process, which then ends this one.
+    """
     ours, theirs = socket.socketpair()
     with theirs:
         command = [sys.executable, "-m", module, *arguments]
-        return subprocess.Popen(command, stdin=theirs.fileno(), start_new_session=start_new_session), ours
+        return subprocess.Popen(command, stdin=theirs.fileno(), start_new_session=True), ours
 
 
 class Connection:

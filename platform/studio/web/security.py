@@ -17,13 +17,18 @@ from interplay.stages.studio_config import StudioConfig
 
 SAFE_METHODS = ("GET", "HEAD")  # these change nothing
 POLICY = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'"
+SCHEME_PORTS = {"http": ":80", "https": ":443"}
 REFUSED_SOCKET = 1008  # WebSocket close code: policy violation
 
 
 def own_origins(config: StudioConfig, port: int) -> frozenset[str]:
-    """The addresses under which browsers may use the studio; `port` is the one that it listens on."""
+    """The addresses under which browsers may use the studio; `port` is the one that it listens on.
+
+    Browsers leave the port of the scheme out, so an address with it counts also without it.
+    """
     hosts = ["127.0.0.1", "localhost", "[::1]", f"[{config.host}]" if ":" in config.host else config.host]
-    return frozenset([*(f"{config.scheme}://{host}:{port}" for host in hosts), *config.origins])
+    origins = [*(f"{config.scheme}://{host}:{port}" for host in hosts), *config.origins]
+    return frozenset([*origins, *(each.removesuffix(SCHEME_PORTS[each.partition(":")[0]]) for each in origins)])
 
 
 class SecurityMiddleware:

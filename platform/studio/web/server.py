@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -99,10 +100,11 @@ def serve(served: ServedRun) -> None:
     """Serves until it is stopped. Prints the researcher's address once it can be reached.
 
     Raises:
-        OSError: the port is taken.
+        OSError: the port is taken, or the certificate can't be used.
         StudioConflict: another studio serves this run.
     """
     config = served.config
+    _check_certificate(config)
     with _listening(config) as listener:
         port = listener.getsockname()[1]
         studio = StudioContext(served)
@@ -139,6 +141,19 @@ def _listening(config: StudioConfig) -> socket.socket:
             "studio.port=..., 0 for any free one"
         ) from error
     return listener
+
+
+def _check_certificate(config: StudioConfig) -> None:
+    """Raises OSError with both paths; that of the ssl module names no file."""
+    if not config.tls_cert:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(config.tls_cert, config.tls_key)
+    except OSError as error:
+        raise OSError(
+            f"studio.tls_cert={config.tls_cert} and studio.tls_key={config.tls_key} can't be used ({error}); give the "
+            "PEM files of a certificate and of its key"
+        ) from error
 
 
 def _origin(config: StudioConfig, port: int) -> str:

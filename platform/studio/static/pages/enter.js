@@ -8,7 +8,7 @@ const NARROW = 700;
 const PLATFORM_IDS = ['PROLIFIC_PID', 'workerId'];
 
 const inPath = location.pathname.split('/')[2] ?? '';
-const code = decodeURIComponent(location.hash.slice(1) || inPath);
+const code = location.hash.slice(1) || inPath;
 const asked = new URLSearchParams(location.search);
 const platform = Object.fromEntries(PLATFORM_IDS.filter((id) => asked.get(id)).map((id) => [id, asked.get(id)]));
 history.replaceState(null, '', '/i');

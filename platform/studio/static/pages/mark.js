@@ -488,6 +488,11 @@ const acts = {
   finish: () => finish(),
 };
 
+/** Runs the action of a key or a button; while the film is not there yet, only what needs none. @param {string} action */
+function run(action) {
+  if (film?.plan || ['unusable', 'skip'].includes(action)) guarded(acts[action]);
+}
+
 /** Runs an action; what goes wrong is shown. @param {() => any} act */
 async function guarded(act) {
   try {
@@ -506,10 +511,10 @@ addEventListener('keydown', (event) => {
   if (!action || (target.matches('button, a') && ['Space', 'Enter'].includes(keyName(event)))) return;
   event.preventDefault();
   if (['plus', 'minus', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
-  guarded(acts[action]);
+  run(action);
 });
 for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () => markMoment(name === 'plus' ? 1 : -1, 'click'));
-for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(name).addEventListener('click', () => guarded(acts[name]));
+for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(name).addEventListener('click', () => run(name));
 byId('rules').addEventListener('click', rules);
 byId('changeKeys').addEventListener('click', changeKeys);
 byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('code').textContent));

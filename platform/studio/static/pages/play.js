@@ -180,7 +180,7 @@ function play(session, seat, practicing = false) {
     said: heard,
     /** @param {any} message */
     steers(message) {
-      byId('why').hidden = message.person || !steers;
+      if (message.person !== steers) byId('why').hidden = message.person; // else the connection is new
       steers = message.person;
       byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
       byId('take').textContent = word(steers ? 'play.give' : 'play.take');
@@ -301,9 +301,9 @@ function play(session, seat, practicing = false) {
 
   /** Says why one has taken over. @param {string} reason */
   function explain(reason) {
-    socket.send('reason', { reason });
-    byId('why').hidden = true;
-    say(byId('message'), word('play.why_kept'));
+    const sent = socket.send('reason', { reason });
+    byId('why').hidden = sent;
+    say(byId('message'), word(sent ? 'play.why_kept' : 'play.why_unsent'));
     canvas.focus();
   }
   document.addEventListener('keydown', (event) => {

@@ -1,0 +1,116 @@
+"""Pages while something fails: a silent studio, a broken address, a browser whose storage is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from small_house import ENV, fill_store
+from studio_process import StartedStudio, started
+from test_live_protocol import invited
+from test_pages import FILM_MS, SMALL, agree
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+STORAGE_IS_FULL = """() => {
+  IDBObjectStore.prototype.add = () => { throw new DOMException('no space', 'QuotaExceededError'); };
+}"""
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
+    root = tmp_path_factory.mktemp("run")
+    fill_store(root, 4, steps=24)
+    with started(root, ENV, SMALL) as running:
+        yield root, running
+
+
+@pytest.fixture
+def stranger(browser: Browser) -> Iterator[Page]:
+    """The page of a browser without a login."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def page(stranger: Page, studio: tuple[Path, StartedStudio]) -> Page:
+    """The page of a rater."""
+    root, running = studio
+    (visitor,) = invited(root, running, 1, ("mark",))
+    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
+    stranger.context.add_cookies(cookies)  # type: ignore[arg-type]
+    return stranger
+
+
+def test_the_entrance_logs_no_error(stranger: Page, studio: tuple[Path, StartedStudio]) -> None:
+    logged: list[str] = []
+    stranger.on("console", lambda message: logged.append(message.text))
+    stranger.goto(f"{studio[1].origin}/i")
+    expect(stranger.get_by_test_id("continue")).to_be_visible()
+    stranger.wait_for_load_state("networkidle")
+    assert not logged
+
+
+@pytest.mark.parametrize("path", ["/i#50%", "/i/50%"])
+def test_a_broken_address_still_shows_the_entrance(
+    stranger: Page, studio: tuple[Path, StartedStudio], path: str
+) -> None:
+    stranger.goto(studio[1].origin + path)
+    stranger.get_by_test_id("continue").click()
+    expect(stranger.locator("#message")).to_contain_text("not valid")
+
+
+def test_a_page_whose_studio_is_silent_says_so(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    page.route("**/api/visitor", lambda route: route.abort())
+    page.goto(studio[1].origin)
+    expect(page.get_by_text("does not answer")).to_be_visible()
+
+
+def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    held: list[Route] = []
+    page.route("**/film", lambda route: held.append(route))
+    page.reload()
+    expect(page.locator("#loading")).to_be_visible()
+    for key in ("ArrowRight", "Space", "Shift+ArrowLeft", "ArrowUp", "]"):
+        page.keyboard.press(key)
+    page.get_by_test_id("play").click()
+    page.wait_for_timeout(200)
+    expect(page.locator("#message")).to_be_empty()
+    held[0].continue_()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    expect(page.get_by_test_id("play")).to_contain_text("Play")
+
+
+def test_a_part_of_a_film_that_did_not_come_is_asked_for_again(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    lost: list[str] = []
+
+    def once(route: Route) -> None:
+        if route.request.url in lost:
+            route.continue_()
+        else:
+            lost.append(route.request.url)
+            route.abort()
+
+    page.route("**/full/*", once)
+    page.reload()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    for _ in range(100):
+        if page.evaluate("window.studio.source") == "full":
+            break
+        page.wait_for_timeout(100)
+    assert lost and page.evaluate("window.studio.source") == "full"
+
+
+def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    page.evaluate(STORAGE_IS_FULL)
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    page.wait_for_load_state("networkidle")
+    page.reload()
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
