@@ -118,7 +118,8 @@ def test_the_papers_settings_are_the_papers() -> None:
             "clone.learner: adam_betas are two numbers from 0 to below 1, got [-0.1, 0.9]",
         ),
         ("clone.learner.objective.rho_clip=-1", "clone.learner.objective: rho_clip is at least 0, got -1.0"),
-        ("clone.learner.objective.c_clip=nan", "clone.learner.objective: c_clip is at least 0, got nan"),
+        ("clone.learner.objective.c_clip=nan", "clone.learner.objective.c_clip: expected a number, got nan"),
+        ("env=gymnasium env.success_return=nan", "env.success_return: expected a number, got nan"),
         (
             "solver.wander_start=[9,3]",
             "solver: solver: wander_start=(9, 3): give (least, most) with 0 <= least <= most",
