@@ -120,6 +120,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("clone.learner.objective.rho_clip=-1", "clone.learner.objective: rho_clip is at least 0, got -1.0"),
         ("clone.learner.objective.c_clip=nan", "clone.learner.objective.c_clip: expected a number, got nan"),
         ("env=gymnasium env.success_return=nan", "env.success_return: expected a number, got nan"),
+        ("run.name=..", "run: run.name names one folder under run.dir, got '..'; type for example run.name=mine"),
         (
             "solver.wander_start=[9,3]",
             "solver: solver: wander_start=(9, 3): give (least, most) with 0 <= least <= most",
