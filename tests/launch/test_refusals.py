@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tiny_runs import interplay, opened, refused, tiny
 
+from interplay.env.mission import Mission
 from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
@@ -70,6 +71,15 @@ def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytes
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1"))
     said = refused("collect", settings, capsys)
     assert "env.instruction=" in said
+
+
+def test_a_world_without_experts_says_who_may_play_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Mission, "expert")
+    settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance"))
+    said = refused("collect", settings, capsys)
+    assert "MissionSource ships no experts" in said and "define `Task.expert`" in said
 
 
 @pytest.mark.slow
