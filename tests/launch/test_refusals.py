@@ -253,9 +253,10 @@ def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").exists()
 
 
-@pytest.mark.parametrize("verb", ["report", "inspect-reward", "score", "serve-reward"])
-def test_a_run_that_does_not_exist_is_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz"])
+def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     open_run(opened(tiny(tmp_path)).config)
-    said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
+    verb, *named = typed.split()
+    said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
     assert not (tmp_path / "rum").exists()
