@@ -103,6 +103,8 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed is at least 0, got -1"),
         ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
+        ("evaluate.kinds=[go,go]", "evaluate: evaluate.kinds names go more than once; give each name once"),
+        ("mark.raters=[a,b,a]", "mark: mark.raters names a more than once; give each name once"),
         ("collect_agent.steps=0", "collect_agent: steps is at least 1, got 0"),
         (
             "collect_agent.setter_agent=clone-setter collect_agent.solver=scripted",
