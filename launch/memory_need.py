@@ -19,7 +19,7 @@ import torch
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
-from interplay.agent.sizes import AgentConfig
+from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
 from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
@@ -151,7 +151,7 @@ def memory_needs(
     on_gpu = gpu(getattr(config, group).learner.device) if group in TRAINED else None
     if (available := total_memory(root)) is not None:
         needs = dict(_host_needs(config, group, with_network=on_gpu is None))
-        found.append(MemoryNeed(stage, "this machine", needs, available, _remedy(stage)))
+        found.append(MemoryNeed(stage, "this machine", needs, available, _remedy(config, stage)))
     if on_gpu is not None:
         needs = dict(_gpu_needs(config, group))
         found.append(MemoryNeed(stage, "its GPU", needs, on_gpu, _gpu_remedy(config, group, on_gpu)))
@@ -276,17 +276,25 @@ def _gpu_remedy(config: Config, stage: str, available: float) -> str:
         if need <= available:
             return f"set {stage}.learner.accumulate={parts}, with which it needs {need / GIGABYTE:,.1f} GB"
     return (
-        f"set {stage}.learner.precision=bf16 and {stage}.learner.recompute=10, or lower the lanes and choose a smaller "
-        "agent, as agent=18m"
+        f"set {stage}.learner.precision=bf16 and {stage}.learner.recompute=10, or lower the lanes and "
+        f"{_smaller_agent(config.agent)}"
     )
 
 
-def _remedy(stage: str) -> str:
+def _remedy(config: Config, stage: str) -> str:
     stage = settings_group(stage)
     if stage in TRAINED:
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
         return (
-            f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, "
+            f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), {_smaller_agent(config.agent)}, "
             f"or keep fewer activations, as with {stage}.learner.accumulate=2 or {stage}.learner.recompute=10"
         )
     return f"lower {stage}.lanes or {stage}.episodes"
+
+
+def _smaller_agent(agent: AgentConfig) -> str:
+    """How to make the agent smaller: the next size below its own, or its fields where it is the smallest."""
+    smaller = [name for name, size in SIZES.items() if size.width < agent.width]
+    if not smaller:
+        return "lower the sizes of the agent, as agent.channels=[16,16]"
+    return f"choose a smaller agent, as agent={max(smaller, key=lambda name: SIZES[name].width)}"

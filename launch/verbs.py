@@ -157,11 +157,13 @@ def _invite(config: Config) -> int:
 
 
 def _forget(config: Config) -> int:
+    _refuse_missing(config)
     sys.stdout.write(people_verbs.forget(Run(config.run.root, config), served_run(config)))
     return 0
 
 
 def _export(config: Config) -> int:
+    _refuse_missing(config)
     rate = served_run(config).rate
     sys.stdout.write(people_verbs.export_people(config, config.run.root, rate))
     return 0
@@ -233,7 +235,13 @@ def _open(config: Config) -> Run:
 
 
 def _open_existing(config: Config) -> Run:
-    """The run, for verbs that only read it: a mistyped name makes no folder.
+    """The run, for verbs that only read it. Raises ValueError as `_refuse_missing`."""
+    _refuse_missing(config)
+    return _open(config)
+
+
+def _refuse_missing(config: Config) -> None:
+    """Refuses a run that does not exist, so that a mistyped name makes no folder.
 
     Raises:
         ValueError: there is no such run.
@@ -244,7 +252,6 @@ def _open_existing(config: Config) -> Run:
             f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
             f"run.dir=FOLDER.{did_you_mean(root.name, _names_of_runs(root.parent))}"
         )
-    return _open(config)
 
 
 def _names_of_runs(folder: Path) -> list[str]:

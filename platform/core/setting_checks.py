@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
 
@@ -26,3 +28,13 @@ def check_at_least(least: int, config: object, *names: str, group: str = "") -> 
     for name in names:
         if getattr(config, name) < least:
             raise ValueError(f"{group}{name} is at least {least}, got {getattr(config, name)}")
+
+
+def check_unique(names: Sequence[str], setting: str) -> None:
+    """Check that no name of a list is given twice, which would count it twice.
+
+    Raises:
+        ValueError: one is.
+    """
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"{setting} names {', '.join(twice)} more than once; give each name once")

@@ -1,12 +1,13 @@
 """Validation of settings: a mapping of plain values becomes a frozen dataclass.
 
 All violations are found before anything starts and are listed together: unknown names with the nearest known one, old
-names with the new one, values of the wrong type, missing values, and what a dataclass refuses in `__post_init__`.
+names with the new one, values of the wrong type, NaN, missing values, and what a dataclass refuses in `__post_init__`.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
     if isinstance(settings, of):
         return settings
     config: ConfigT
-    problems: dict[Loc, tuple[str, ...]] = {loc: (message,) for loc, message in _renamed_values(of, settings, (), name)}
+    problems: dict[Loc, tuple[str, ...]] = {loc: (message,) for loc, message in _refused_values(of, settings, (), name)}
     try:
         (config,) = _validator(cast(Any, of)).validate_python([_with_defaults(of, settings)])
     except ValidationError as error:
@@ -121,19 +122,22 @@ def _with_defaults(of: Any, settings: Any, base: Any = None) -> Any:
     return completed
 
 
-def _renamed_values(hint: Any, value: Any, loc: Loc, name: str) -> Iterator[tuple[Loc, str]]:
-    """The place and message of each string, also as a key, that has been renamed."""
+def _refused_values(hint: Any, value: Any, loc: Loc, name: str) -> Iterator[tuple[Loc, str]]:
+    """The place and message of each string, also as a key, that has been renamed, and of each NaN, which is neither
+    below nor above a limit, and differs from itself when a stage is resumed."""
     path = _path(name, loc)
+    if isinstance(value, float) and math.isnan(value):
+        yield loc, f"{path}: expected a number, got nan"
     if isinstance(value, str) and hint is not Any and (message := renamed_value(path, value)) is not None:
         yield loc, f"{path}: {message}"
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not is_dataclass(hint) and (message := renamed_value(path, key)) is not None:
                 yield (*loc, key), f"{path}: {message}"
-            yield from _renamed_values(_inner(hint, key), item, (*loc, key), name)
+            yield from _refused_values(_inner(hint, key), item, (*loc, key), name)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _renamed_values(_inner(hint, index), item, (*loc, index), name)
+            yield from _refused_values(_inner(hint, index), item, (*loc, index), name)
 
 
 def _translate(of: Any, details: ErrorDetails, name: str, problems: dict[Loc, tuple[str, ...]]) -> None:

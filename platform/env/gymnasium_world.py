@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image, fit_picture
-from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
+from interplay.env.gymnasium_spaces import MAX_BINS, action_codec_of, observation_parts_of
 from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import json_values, read_state, write_state
@@ -52,6 +52,8 @@ class GymnasiumConfig:
     kwargs: Mapping[str, Any] = field(default_factory=dict)  # passed to `gymnasium.make`
 
     def __post_init__(self) -> None:
+        if not 1 <= self.bins <= MAX_BINS:
+            raise ValueError(f"bins={self.bins}: a continuous action is cut into 1 to {MAX_BINS} bins")
         if self.max_steps is not None and self.max_steps < 1:
             raise ValueError(f"max_steps={self.max_steps} must be at least 1, or null for the environment's own limit")
         if self.image is not None and min(self.image) < 8:
@@ -237,7 +239,7 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             **drawn,
             **config.kwargs,
         )
-    except (gymnasium.error.Error, ModuleNotFoundError) as refused:
+    except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}") from refused
     if spec.nondeterministic:
         env.close()

@@ -162,8 +162,15 @@ class TaskSource(ABC):
         """The task whose `to_json` returned these fields."""
 
     def expert(self, task: Task, world: World) -> Expert:
-        """A competent policy for a task of this source."""
-        raise NotImplementedError(f"{type(self).__name__} ships no experts")
+        """A competent policy for a task of this source.
+
+        Raises:
+            ValueError: the world has none.
+        """
+        raise ValueError(
+            f"{type(self).__name__} ships no experts, which act as the scripted solver: define `Task.expert`, or let "
+            "people or agents play (interplay studio, evaluate.expert=false)"
+        )
 
     def partner(self, task: Task, world: World) -> Expert | None:
         """The setter's policy if the task takes two players; None if the setter only waits."""

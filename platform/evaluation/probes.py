@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.core.setting_checks import check_unique
 from interplay.env.task import InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.success_judge import one_second
@@ -61,6 +62,7 @@ class ProbesConfig:
         for name in ("episodes", "steps", "lanes", "chance_draws", "setter_episodes", "setter_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
+        check_unique(self.kinds, "evaluate.kinds")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
             raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
         for name in ("hold_steps", "counterfactuals"):

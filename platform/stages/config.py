@@ -42,7 +42,7 @@ class RunConfig:
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
 
     def __post_init__(self) -> None:
-        if not self.name or "/" in self.name:
+        if not self.name or "/" in self.name or self.name in (".", ".."):
             raise ValueError(
                 f"run.name names one folder under run.dir, got {self.name!r}; type for example run.name=mine"
             )

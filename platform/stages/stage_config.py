@@ -8,7 +8,7 @@ from typing import Literal
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
-from interplay.core.setting_checks import check_at_least
+from interplay.core.setting_checks import check_at_least, check_unique
 from interplay.learner.config import LearnerConfig
 from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
@@ -91,6 +91,7 @@ class MarkConfig:
         check_at_least(0, self, "workers", group="mark.")
         if not self.raters:
             raise ValueError("mark.raters is empty; name at least one, as mark.raters=[rater-1]")
+        check_unique(self.raters, "mark.raters")
 
 
 @dataclass(frozen=True)

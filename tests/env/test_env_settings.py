@@ -96,6 +96,7 @@ def test_every_violation_is_listed_with_its_path() -> None:
         ({"steps": 1, "scale": "x"}, "expected int or float, got 'x'"),
         ({"steps": 1, 2: 3}, "2: unknown setting. Known: "),
         ({"steps": 1, "weights": {2: 3}}, "weights: expected str, got 2"),
+        ({"steps": 1, "weights": {"a": float("nan")}}, "weights.a: expected a number, got nan"),
     ],
 )
 def test_a_message_says_what_was_seen_and_what_is_allowed(settings: dict[str, Any], words: str) -> None:

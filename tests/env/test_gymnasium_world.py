@@ -157,6 +157,14 @@ def test_what_gymnasium_cannot_make_is_said_plainly() -> None:
         gym_world("CartPol-v1")
     with pytest.raises(ValueError, match=r"env\.id='no_such_module:X-v0' cannot be made"):
         gym_world("no_such_module:X-v0")
+    with pytest.raises(ValueError, match=r"'CartPole-v1' cannot be made: .*unexpected keyword argument 'gravity'"):
+        gym_world("CartPole-v1", kwargs={"gravity": 3})
+
+
+@pytest.mark.parametrize("bins", [-1, 0, 128])
+def test_bins_that_no_action_can_have_are_refused(bins: int) -> None:
+    with pytest.raises(ValueError, match=rf"bins={bins}: a continuous action is cut into 1 to 127 bins"):
+        gym_world("Pendulum-v1", bins=bins)
 
 
 def test_an_environment_of_chance_is_refused() -> None:

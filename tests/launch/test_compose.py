@@ -103,6 +103,8 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed is at least 0, got -1"),
         ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
+        ("evaluate.kinds=[go,go]", "evaluate: evaluate.kinds names go more than once; give each name once"),
+        ("mark.raters=[a,b,a]", "mark: mark.raters names a more than once; give each name once"),
         ("collect_agent.steps=0", "collect_agent: steps is at least 1, got 0"),
         (
             "collect_agent.setter_agent=clone-setter collect_agent.solver=scripted",
@@ -118,7 +120,9 @@ def test_the_papers_settings_are_the_papers() -> None:
             "clone.learner: adam_betas are two numbers from 0 to below 1, got [-0.1, 0.9]",
         ),
         ("clone.learner.objective.rho_clip=-1", "clone.learner.objective: rho_clip is at least 0, got -1.0"),
-        ("clone.learner.objective.c_clip=nan", "clone.learner.objective: c_clip is at least 0, got nan"),
+        ("clone.learner.objective.c_clip=nan", "clone.learner.objective.c_clip: expected a number, got nan"),
+        ("env=gymnasium env.success_return=nan", "env.success_return: expected a number, got nan"),
+        ("run.name=..", "run: run.name names one folder under run.dir, got '..'; type for example run.name=mine"),
         (
             "solver.wander_start=[9,3]",
             "solver: solver: wander_start=(9, 3): give (least, most) with 0 <= least <= most",

@@ -202,6 +202,8 @@ def test_an_account_is_found_in_netrc_or_in_the_environment(tmp_path: Path) -> N
 
 def test_disk_space_is_checked_in_the_folder_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(tmp_path) in doctor.disk(tmp_path / "not" / "yet" / "there").seen
+    (tmp_path / "file").touch()
+    assert doctor.disk(tmp_path / "file" / "runs").level == "fail"
     monkeypatch.setattr(doctor, "DISK_NEEDED", 1e9)
     assert doctor.disk(tmp_path).level == "fail"
 

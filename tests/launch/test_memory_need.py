@@ -74,6 +74,17 @@ def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> 
     refuse_too_large(elsewhere, "clone", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("size", "advice"),
+    [("nano", "lower the sizes of the agent, as agent.channels"), ("5m", "agent=nano"), ("71m", "agent=18m")],
+)
+def test_only_a_smaller_agent_than_the_own_is_recommended(size: str, advice: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as refused_clone:
+        refuse_too_large(compose([f"agent={size}"]), "clone", machine(tmp_path, 0.1))
+    assert advice in str(refused_clone.value)
+    assert f"agent={size}" not in str(refused_clone.value)
+
+
 def test_pictures_that_the_learner_draws_need_no_memory_of_the_host(tmp_path: Path) -> None:
     sizes = ["clone.dataset.lanes=64", "clone.dataset.steps=50", "clone.learner.recompute=20"]
     drawn = [memory_needs(compose([*sizes, *more]), "clone")[0] for more in ([], ["clone.dataset.drawn_by=learner"])]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tiny_runs import interplay, opened, refused, tiny
 
+from interplay.env.mission import Mission
 from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
@@ -70,6 +71,15 @@ def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytes
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1"))
     said = refused("collect", settings, capsys)
     assert "env.instruction=" in said
+
+
+def test_a_world_without_experts_says_who_may_play_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Mission, "expert")
+    settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance"))
+    said = refused("collect", settings, capsys)
+    assert "MissionSource ships no experts" in said and "define `Task.expert`" in said
 
 
 @pytest.mark.slow
@@ -243,9 +253,10 @@ def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").exists()
 
 
-@pytest.mark.parametrize("verb", ["report", "inspect-reward", "score", "serve-reward"])
-def test_a_run_that_does_not_exist_is_not_made(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz"])
+def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     open_run(opened(tiny(tmp_path)).config)
-    said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
+    verb, *named = typed.split()
+    said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
     assert not (tmp_path / "rum").exists()

@@ -18,12 +18,12 @@ from interplay.env.arrays import Float64Array, Image
 from interplay.env.voxel import dynamics
 from interplay.env.voxel.body import LENGTH, WAYS, BuilderBody
 from interplay.env.voxel.gymnasium_actions import ActionSpace, GymnasiumActions
-from interplay.env.voxel.matching import BuildScorer, Matcher
+from interplay.env.voxel.matching import BuildScorer
 from interplay.env.voxel.picture import NOWHERE, corner_view, eye_of, picture, pictures
 from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import COLORS, MIDDLE, SHAPE, Grid, check_stock
 from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
-from interplay.env.voxel.tasksets import as_grid
+from interplay.env.voxel.tasksets import as_grid, is_built
 
 CHAT_LENGTH = 20_000  # characters; of longer chats the last ones are observed
 FIELD_OF_VIEW = 80.0  # vertical, degrees
@@ -148,15 +148,10 @@ class BuilderSites:
         task = self.tasks[site]
         while task is not None and task.following is not None:
             task = task.following
-            if task.target.any() and not self._is_built(site, task):
+            if task.target.any() and not is_built(task, self.grids[site]):
                 self._ask(site, task)
                 return True
         return False
-
-    def _is_built(self, site: int, task: BuildingTask) -> bool:
-        matcher, grid = Matcher(task.target, task.whole, task.invariant), self.grids[site]
-        too_many = task.removes and np.count_nonzero(grid) > matcher.size
-        return matcher.best(grid).size == matcher.size and not too_many
 
     def _ask(self, site: int, task: BuildingTask) -> None:
         self._scorers[site] = BuildScorer(

@@ -14,6 +14,7 @@ from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.controls import Control
 from interplay.env.voxel.plans.reading import read
 from interplay.env.voxel.space import color_name, to_dense
+from interplay.env.voxel.tasks.block_questions import BlockQuestion
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS
 from interplay.env.world import Start
@@ -207,6 +208,12 @@ def test_questions_are_answered_by_words() -> None:
 
 def site_colors(site: Site) -> set[str]:
     return {color_name(int(color)) for color in np.unique(site.grid) if color}
+
+
+def test_a_count_of_twenty_can_be_misread() -> None:
+    question = BlockQuestion("count", "how many red blocks are there?", "twenty")
+    misread = question.misread(None, np.random.default_rng(0))
+    assert misread.answer == "nineteen"
 
 
 def test_unclear_words_are_made_clear_on_a_question_for_what_is_missing() -> None:

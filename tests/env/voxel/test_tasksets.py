@@ -257,6 +257,14 @@ def test_turns_without_anything_to_build_are_not_sampled() -> None:
         Subtasks(["a"], [[]])
 
 
+def test_turns_that_only_move_the_structure_are_not_sampled() -> None:
+    moved = [(x, y, z + 2, color) for x, y, z, color in RED_ROW]
+    turns = Subtasks(["a", "two steps further south"], [RED_ROW, moved])
+    assert {turns.sample(np.random.default_rng(seed)).chat for seed in range(20)} == {"a"}
+    with pytest.raises(ValueError, match="nothing to build"):
+        CustomTasks([("two steps further south", moved, RED_ROW)])
+
+
 def test_imported_tasks_come_back(tmp_path: Path) -> None:
     start, target = as_grid(RED_ROW[:1]), as_grid(RED_ROW)
     row = {

@@ -56,4 +56,4 @@ class BlockQuestion(Task):
         if self.kind == "exist":
             return ("yes", "no")
         count = NUMBERS.index(self.answer)
-        return [NUMBERS[number] for number in (count - 1, count + 1) if number >= 0]
+        return [NUMBERS[number] for number in (count - 1, count + 1) if 0 <= number < len(NUMBERS)]
