@@ -49,7 +49,7 @@ def test_raters_who_leave_no_mark_are_its_data(
         assert not store.marks()
         assert set(store.raters().values()) == {("ann", "bob")} and len(store.raters()) == len(store)
     said = refused("reward", tiny(root, *raters), capsys)
-    assert "has no episodes for the stage 'reward'" in said
+    assert "raters left no mark in the 6 episodes" in said
     interplay("reward", tiny(root, *AR, *raters))
     snapshot = Snapshot(run.snapshot_path("reward"))
     assert set(snapshot.raters().values()) == {("ann", "bob")}
