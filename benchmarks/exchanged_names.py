@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
 
-from reporting.agents_of_run import parser_of_agents, print_row
-from reporting.json_numbers import write_json
+from reporting.agents_of_run import parser_of_agents, print_table
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -100,13 +98,13 @@ def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
 def main() -> None:
     arguments = parser_of_agents(__doc__, ["clone"]).parse_intermixed_args()
     run = open_run(compose(arguments.overrides))
-    rows: list[dict[str, Any]] = []
-    print_row("agent", PHASES, 18)
-    for agent in arguments.agents:
-        found = gaps(run, agent)
-        rows.append({"agent": agent, **found})
-        print_row(agent, (f"{mean:.3f} +- {error:.3f}" for mean, error, _ in found.values()), 18)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    print_table(
+        arguments,
+        ("agent", *PHASES),
+        18,
+        lambda agent: gaps(run, agent),
+        lambda mean, error, _: f"{mean:.3f} +- {error:.3f}",
+    )
 
 
 if __name__ == "__main__":

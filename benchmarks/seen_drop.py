@@ -15,10 +15,9 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from reporting.agents_of_run import parser_of_agents, print_row
-from reporting.json_numbers import write_json
+from reporting.agents_of_run import parser_of_agents, print_table
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -128,13 +127,13 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=400, help="at most")
     arguments = parser.parse_intermixed_args()
     run = open_run(compose(arguments.overrides))
-    rows: list[dict[str, Any]] = []
-    print_row("reward model", EVENTS, 22)
-    for agent in arguments.agents:
-        found = changes(run, agent, arguments.episodes)
-        rows.append({"agent": agent, **found})
-        print_row(agent, (f"{mean:.2f} +- {error:.2f} {count:5}" for mean, error, count in found.values()), 22)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    print_table(
+        arguments,
+        ("reward model", *EVENTS),
+        22,
+        lambda agent: changes(run, agent, arguments.episodes),
+        "{:.2f} +- {:.2f} {:5}".format,
+    )
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ the floor. +- is a standard error over episodes.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from exchanged_names import held_out, phases
-from reporting.agents_of_run import parser_of_agents, print_row
-from reporting.json_numbers import write_json
+from reporting.agents_of_run import parser_of_agents, print_table
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -59,13 +57,13 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=100, help="at most")
     arguments = parser.parse_intermixed_args()
     run = open_run(compose(arguments.overrides))
-    rows: list[dict[str, Any]] = []
-    print_row("reward model", MOMENTS, 17)
-    for agent in arguments.agents:
-        found = utility_of_moments(run, agent, arguments.episodes)
-        rows.append({"agent": agent, **found})
-        print_row(agent, (f"{mean:.2f} +- {error:.2f}" for mean, error in found.values()), 17)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    print_table(
+        arguments,
+        ("reward model", *MOMENTS),
+        17,
+        lambda agent: utility_of_moments(run, agent, arguments.episodes),
+        "{:.2f} +- {:.2f}".format,
+    )
 
 
 if __name__ == "__main__":
