@@ -4,10 +4,10 @@
     python benchmarks/seen_drop.py experiment=orderings run.name=mine run.round=2 --agents round-1/reward reward
 
 The change of utility in each of these events over the episodes of `position` that agents played in the run's round,
-from the snapshot of its `reward` stage: an agent lets things go where no demonstrator does. An event is that the solver
-takes the thing that is meant, carries it nearer to its place or away from it in a step, or lets it go. +- is a standard
-error over episodes with such an event, and the number of events follows. A reward model has learned from the episodes
-of its own round and of those before, and not from those of later ones.
+from the snapshot of its `reward` stage: an agent drops things where demonstrators hardly ever do. An event is that the
+solver takes the thing that is meant, carries it nearer to its place or away from it in a step, or lets it go. +- is a
+standard error over episodes with such an event, and the number of events follows. A reward model has learned from the
+training episodes of its own round and of those before, and not from held-out ones and those of later rounds.
 """
 
 from __future__ import annotations
