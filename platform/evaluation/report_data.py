@@ -15,8 +15,7 @@ from interplay.evaluation.live_judgements import LiveResults
 T = TypeVar("T")
 R = TypeVar("R")
 Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
-# In place of a kind of task: the scenarios of all kinds; the second where a kind has the first name.
-ALL_KINDS, ALL_KINDS_ELSE = "all", "all kinds"
+ALL_KINDS = "all kinds"  # in place of a kind of task: the scenarios of all kinds
 
 
 def title_of(kind: str) -> str:
@@ -200,7 +199,7 @@ class ScenarioResults:
         for scenario, kind in self.kinds.items():
             groups.setdefault(kind, []).append(scenario)
         if len(groups) > 1:
-            groups[ALL_KINDS_ELSE if ALL_KINDS in groups else ALL_KINDS] = list(self.kinds)
+            groups[ALL_KINDS] = list(self.kinds)
         object.__setattr__(self, "groups", groups)
 
     def rows(self, agent: str, group: str) -> Float64Array:

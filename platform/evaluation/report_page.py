@@ -259,10 +259,10 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
         ),
         ("AUC of return against true success", _number(found.auc), "", f"{sum(map(len, samples.values()))} episodes"),
     ]
-    caption = "Solved or failed in truth; held-out episodes."
-    histograms = [
-        figures.histograms(each, "Return, solved or failed", "modeled return", caption) for each in [samples] if each
-    ]
+    histograms = []
+    if samples:
+        caption = "Solved or failed in truth; held-out episodes."
+        histograms.append(figures.histograms(samples, "Return, solved or failed", "modeled return", caption))
     if swap is not None and (both := results.under_both) is not None:
         rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))
         histograms.append(
