@@ -23,7 +23,7 @@ from interplay.env.voxel.picture import NOWHERE, corner_view, eye_of, picture, p
 from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import COLORS, MIDDLE, SHAPE, Grid, check_stock
 from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
-from interplay.env.voxel.tasksets import as_grid
+from interplay.env.voxel.tasksets import as_grid, is_built
 
 CHAT_LENGTH = 20_000  # characters; of longer chats the last ones are observed
 FIELD_OF_VIEW = 80.0  # vertical, degrees
@@ -148,7 +148,7 @@ class BuilderSites:
         task = self.tasks[site]
         while task is not None and task.following is not None:
             task = task.following
-            if task.target.any() and not task.is_built(self.grids[site]):
+            if task.target.any() and not is_built(task, self.grids[site]):
                 self._ask(site, task)
                 return True
         return False

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.voxel.matching import Matcher
 from interplay.env.voxel.space import Grid, check_grid, check_stock, counts
 
 FORMAT = 1  # of a file of tasks
@@ -45,14 +44,8 @@ class BuildingTask:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the target has blocks and is not built at the start."""
-        return bool(self.target.any()) and not self.is_built(self.start)
-
-    def is_built(self, grid: Grid) -> bool:
-        """Whether a grid holds the target, which is not empty; and no more, where blocks are to be removed."""
-        matcher = Matcher(self.target, self.whole, self.invariant)
-        too_many = self.removes and np.count_nonzero(grid) > matcher.size
-        return matcher.best(grid).size == matcher.size and not too_many
+        """Whether the target has blocks and differs from the start."""
+        return bool(self.target.any()) and not np.array_equal(self.start, self.target)
 
 
 class TaskCollection(ABC):

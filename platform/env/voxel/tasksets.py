@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_gold_structures
+from interplay.env.voxel.matching import Matcher
 from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import SHAPE, Grid, check_grid, empty_grid, to_dense
 from interplay.env.voxel.structures import own_structures
@@ -73,7 +74,7 @@ class CustomTasks(_Listed):
                 self._tasks[str(index)] = BuildingTask(chat, as_grid(target), begun, invariant=invariant)
             except ValueError as error:
                 raise ValueError(f"task {index}: {error}") from error
-            if not self._tasks[str(index)].is_feasible:
+            if not _is_feasible(self._tasks[str(index)]):
                 raise ValueError(
                     f"task {index}: its target is empty, or built at the start, there or in another pose: there is "
                     "nothing to build"
@@ -177,7 +178,7 @@ class Subtasks(_Listed):
             turns.insert(0, task)
             following = task if progressive else None
         self._tasks = {str(turn): task for turn, task in enumerate(turns)}
-        self._feasible = [task for task in turns if task.is_feasible]
+        self._feasible = [task for task in turns if _is_feasible(task)]
         if not self._feasible:
             raise ValueError(
                 "Subtasks: every turn leaves the grid empty, or the structure as it was: there is nothing to build"
@@ -254,6 +255,17 @@ def load_targets(name: str, data: str = "", split: Split = "train") -> TaskColle
     if not Path(data).exists():
         raise ValueError(f"env.data={data}: there is no such file")
     return CustomTasks.read(data) if name == "custom" else CorpusTasks(data, split)
+
+
+def is_built(task: BuildingTask, grid: Grid) -> bool:
+    """Whether a grid holds the target of a task, which is not empty; and no more, where blocks are to be removed."""
+    matcher = Matcher(task.target, task.whole, task.invariant)
+    too_many = task.removes and np.count_nonzero(grid) > matcher.size
+    return matcher.best(grid).size == matcher.size and not too_many
+
+
+def _is_feasible(task: BuildingTask) -> bool:
+    return task.is_feasible and not is_built(task, task.start)
 
 
 def as_grid(cells: ArrayLike) -> Grid:
