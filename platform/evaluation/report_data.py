@@ -298,6 +298,7 @@ class ReportData:
     reward_points: Sequence[RewardPoint] = ()
     reward_source: str = LEARNED  # what gave the returns of `reward_points`
     kinds: Sequence[KindTraining] = ()
+    outdated: Sequence[str] = ()  # sentences about results of agents that have been trained since
     probes: ProbeResults | None = None
     measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
     free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares

@@ -38,6 +38,7 @@ from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
+from interplay.stages.outdated_results import outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
@@ -113,6 +114,7 @@ def report(run: Run) -> Path:
         reward_points=reward_points(run.stage("reinforce").path / "returns.jsonl"),
         reward_source=REWARD_SOURCES[run.config.reinforce.reward],
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
+        outdated=outdated_results(run, labels),
         probes=probes,
         measures={labels[name]: measures for name, measures in _measures(run).items()},
         rounds=rounds_on_probes(run, spec),
@@ -125,6 +127,8 @@ def report(run: Run) -> Path:
         live=_live(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
+    for sentence in material.outdated:
+        logger.warning("%s", sentence)
     return write_report(run.folder, _summary(run, material, examined, records), material)
 
 
@@ -139,6 +143,7 @@ def _summary(
         "config": asdict(run.config),
         "versions": material.versions,
         "machine": material.machine,
+        "outdated": list(material.outdated),
         "probes": _by_name(shares),
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},

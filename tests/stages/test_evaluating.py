@@ -113,6 +113,28 @@ def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, 
     assert again["update"] == 4 and again["weights"] != first["agent"]["weights"]
 
 
+def test_the_report_names_results_of_an_agent_that_was_trained_since(
+    evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(evaluated, tmp_path)
+    interplay("report", tiny(root, *PROBES))
+    summary = root / "run" / "summary.json"
+    assert json.loads(summary.read_text())["outdated"] == []
+    before = json.loads((root / "run" / "evaluate" / "bc.json").read_text())["agent"]["update"]
+    interplay("clone", tiny(root, *PROBES, f"clone.training.updates={before + 2}"))
+    interplay("report", tiny(root, *PROBES))
+    sentence = (
+        f"BC played the probes at update {before} of clone; the agent is at update {before + 2} of clone now. "
+        f"Measure it again with: interplay evaluate"
+    )
+    (stated,) = json.loads(summary.read_text())["outdated"]
+    assert stated.startswith(sentence) and stated in caplog.text
+    assert sentence in (root / "run" / "report.html").read_text()
+    interplay("evaluate", tiny(root, *PROBES))
+    interplay("report", tiny(root, *PROBES))
+    assert json.loads(summary.read_text())["outdated"] == []
+
+
 def test_results_of_an_agent_that_was_trained_meanwhile_are_not_kept(
     evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,60 @@
+"""Results of agents that have been trained since they were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interplay.learner.checkpoint import CheckpointError
+from interplay.stages import evaluate_stage, free_play_stage
+from interplay.stages.continue_stage import CONTINUE
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import is_same_player, player_of
+from interplay.stages.stage_folder import read_json
+
+# What agents did, the command that measures it again, and the folder of its results within the round.
+MEASUREMENTS = (
+    ("played the probes", evaluate_stage.STAGE, evaluate_stage.STAGE),
+    ("played freely", evaluate_stage.STAGE, f"{evaluate_stage.STAGE}/{free_play_stage.FOLDER}"),
+    ("continued the scenarios", CONTINUE, CONTINUE),
+)
+
+
+def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
+    """A sentence for each result of another checkpoint than the newest of its agent, with the command that renews it.
+
+    An agent whose checkpoint is not there any more is left out: nothing newer can be measured.
+
+    Args:
+        labels: printed names of the agents.
+    """
+    return [
+        f"{labels[name]} {did} at {_stated(kept)}; {difference}. Measure it again with: {run.command(verb)}"
+        for name, stage in evaluate_stage.stages_of(run).items()
+        for did, verb, folder in MEASUREMENTS
+        if (kept := _kept_player(run, folder, name)) and (difference := _difference(run, stage, kept))
+    ]
+
+
+def _kept_player(run: Run, folder: str, name: str) -> dict[str, Any] | None:
+    """The checkpoint that results state; None without results, or if an older version did not state it."""
+    file = run.stage(folder).path / f"{name}.json"
+    found = read_json(file).get("agent") if file.exists() else None
+    return found if isinstance(found, dict) and {"stage", "update"} <= set(found) else None
+
+
+def _difference(run: Run, stage: str, kept: Mapping[str, Any]) -> str:
+    """What is different about the newest checkpoint; "" if it is the same."""
+    try:
+        newest = player_of(run, stage)
+    except CheckpointError:
+        return ""
+    if is_same_player(kept, newest):
+        return ""
+    if (kept["stage"], kept["update"]) == (newest["stage"], newest["update"]):
+        return "it has been trained anew since, to the same update"
+    return f"the agent is at {_stated(newest)} now"
+
+
+def _stated(player: Mapping[str, Any]) -> str:
+    return f"update {player['update']} of {player['stage']}"
