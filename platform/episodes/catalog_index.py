@@ -12,7 +12,7 @@ import json
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,6 +197,14 @@ def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogE
         raise sqlite3.DatabaseError(f"its row of episode {row[0]!r} is wrong") from error
 
 
+_AMONG = "IN (SELECT value FROM json_each(?))"  # the value is that of `_listed`
+
+
+def _listed(ids: Collection[str]) -> str:
+    """Ids as one value of a query."""
+    return json.dumps(list(ids))
+
+
 def _rated(condition: str = "1") -> str:
     """The query of all pairs of an episode and a rater that watched it, where `condition` holds.
 
@@ -283,36 +291,35 @@ class EpisodeIndex(ABC):
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
-        query, values = "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL", []
+        query, values = (
+            "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL",
+            list[object](),
+        )
         if rater is not None:
             query, values = query + " AND rater = ?", [rater]
-        if episodes is not None and len(episodes) == 1:
-            query, values = query + " AND episode = ?", [*values, *episodes]
-        wanted = None if episodes is None else set(episodes)
-        query += " ORDER BY episode, rater, frame, id"
-        with self._reading() as database, closing(database.execute(query, values)) as rows:
-            return [_mark(row) for row in rows if wanted is None or row[0] in wanted]
+        if episodes is not None:
+            query, values = query + f" AND episode {_AMONG}", [*values, _listed(episodes)]
+        return [_mark(row) for row in self._rows(query + " ORDER BY episode, rater, frame, id", values)]
 
     def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
         """The raters that watched each episode, sorted, with or without marking it; unrated ones are left out."""
-        query, values = _rated(), list[str]()
-        if episodes is not None and len(episodes) == 1:
-            query, values = _rated("episode = ?1"), [*episodes]
-        wanted = None if episodes is None else set(episodes)
+        query, values = _rated(), list[object]()
+        if episodes is not None:
+            query, values = _rated(f"episode {_AMONG}"), [_listed(episodes)] * 2
         found: dict[str, tuple[str, ...]] = {}
         for episode, rater in self._rows(f"SELECT * FROM ({query}) ORDER BY episode, rater", values):
-            if wanted is None or episode in wanted:
-                found[episode] = (*found.get(episode, ()), rater)
+            found[episode] = (*found.get(episode, ()), rater)
         return found
 
     def _entries(self, ids: Collection[str]) -> list[CatalogEntry]:
         """The entries of these episodes, in the order of their ids."""
+        listed = [_listed(ids)]
         seats: dict[str, list[tuple[str, str]]] = {}
-        for episode, role, kind in self._rows("SELECT episode, role, kind FROM seats ORDER BY episode, role, kind"):
+        query = f"SELECT episode, role, kind FROM seats WHERE episode {_AMONG} ORDER BY episode, role, kind"
+        for episode, role, kind in self._rows(query, listed):
             seats.setdefault(episode, []).append((role, kind))
-        wanted = set(ids)
-        with self._reading() as database, closing(database.execute("SELECT * FROM episodes ORDER BY id")) as rows:
-            return [_entry(row, tuple(seats.get(row[0], ()))) for row in rows if row[0] in wanted]
+        rows = self._rows(f"SELECT * FROM episodes WHERE id {_AMONG} ORDER BY id", listed)
+        return [_entry(row, tuple(seats.get(row[0], ()))) for row in rows]
 
     def _rows(self, query: str, values: Iterable[object] = ()) -> list[Any]:
         with self._reading() as database:

@@ -170,6 +170,18 @@ def test_raters_without_a_mark_are_kept(tmp_path: Path) -> None:
         assert again.raters() == {**expected, ids[0]: ("ann", "bob", "eve")}
 
 
+def has_scan(database: sqlite3.Connection, ask: Callable[[], object]) -> bool:
+    """Whether one of the queries of `ask` reads a whole table."""
+    queries: list[str] = []
+    database.set_trace_callback(queries.append)
+    ask()
+    database.set_trace_callback(None)
+    asked = [text for text in queries if text.startswith("SELECT")]
+    plan = [row[3] for query in asked for row in database.execute(f"EXPLAIN QUERY PLAN {query}")]
+    assert any("SEARCH" in step for step in plan)
+    return any("SCAN" in step and "subquery" not in step and "json_each" not in step for step in plan)
+
+
 @pytest.mark.parametrize("ask", [Snapshot.marks, Snapshot.raters, Snapshot.read])
 def test_one_episode_is_found_by_an_index(tmp_path: Path, ask: Callable[[Snapshot, Any], object]) -> None:
     """A scan of all marks for each episode that a stream decodes took most of the time of a stage."""
@@ -177,15 +189,13 @@ def test_one_episode_is_found_by_an_index(tmp_path: Path, ask: Callable[[Snapsho
     store.add_marks([Mark(ids[0], "ann", 8, 1)])
     store.add_ratings([(ids[0], "bob")])
     snapshot = store.snapshot("one")
-    queries: list[str] = []
-    snapshot._database.set_trace_callback(queries.append)
-    ask(snapshot, ids[0] if ask is Snapshot.read else [ids[0]])
-    snapshot._database.set_trace_callback(None)
-    (query,) = [text for text in queries if text.startswith("SELECT")]
-    plan = [row[3] for row in snapshot._database.execute(f"EXPLAIN QUERY PLAN {query}")]
-    assert any("SEARCH" in step for step in plan) and not any(
-        "SCAN" in step and "subquery" not in step for step in plan
-    )
+    assert not has_scan(snapshot._database, lambda: ask(snapshot, ids[0] if ask is Snapshot.read else [ids[0]]))
+
+
+def test_the_entry_of_one_episode_is_found_by_an_index(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    with store._reading() as database:
+        assert not has_scan(database, lambda: store.entry(ids[0]))
 
 
 def test_stores_and_snapshots_of_before_ratings_are_read(tmp_path: Path) -> None:
