@@ -40,6 +40,7 @@ def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys
     with open_studio(root, env=ENV) as studio:
         (studio.served.folder / "address.txt").write_text(f"{ORIGIN}\n")
         assert "unknown roles ['king']" in refused("invite", tiny(tmp_path, "invite.roles=[king]"), capsys)
+        assert "unknown roles ['judge']" in refused("invite", tiny(tmp_path, "invite.roles=[judge]"), capsys)
         said = refused("invite", tiny(tmp_path, "invite.study=mraks"), capsys)
         assert "no study 'mraks'" in said and "live, marks" in said
         interplay("invite", tiny(tmp_path, "invite.roles=[play,mark]", "invite.uses=2", "invite.study=marks"))

@@ -7,11 +7,12 @@ import secrets
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from interplay.studio.people.studio_database import StudioDatabase
 
-ROLES = ("research", "adjudicate", "play", "copilot", "mark", "judge")
+Role = Literal["research", "adjudicate", "play", "copilot", "mark"]
+ROLES = get_args(Role)
 RESEARCHER = "p-root"  # the person of the code that the start prints
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike
 
@@ -36,9 +37,9 @@ class People:
         """Adds a person under a new pseudonym, or gives these roles to `person` as well."""
         name = person or self._new_name()
         old = self.find(name)
-        every = frozenset(roles) | (old.roles if old else frozenset())
-        if unknown := every - set(ROLES):
+        if unknown := set(roles) - set(ROLES):
             raise ValueError(f"unknown roles {sorted(unknown)}; a person has some of {', '.join(ROLES)}")
+        every = frozenset(roles) | (old.roles if old else frozenset())
         self._database.write(
             "INSERT INTO people (id, created, roles) VALUES (?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET roles = excluded.roles",

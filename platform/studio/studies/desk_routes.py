@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
@@ -13,7 +13,7 @@ from interplay.core.typed_name import typed_name
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.own_data_routes import Deletion, erase_and_dismiss, kept_of
-from interplay.studio.people.person import RESEARCHER
+from interplay.studio.people.person import RESEARCHER, Role
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
@@ -25,7 +25,7 @@ DAY = 86400.0
 class Invited(Strict):
     """An invitation to make. Roles of a study follow from it."""
 
-    roles: tuple[Literal["research", "adjudicate", "play", "copilot", "mark", "judge"], ...] = Field(min_length=1)
+    roles: tuple[Role, ...] = Field(min_length=1)
     study: str = ""
     uses: int = Field(default=1, ge=1, le=10_000)
     days: float = Field(default=7.0, gt=0, le=365)
