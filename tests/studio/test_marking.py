@@ -91,6 +91,20 @@ def test_an_item_says_nothing_about_its_origin(studio: StudioContext) -> None:
         assert word not in text
 
 
+@pytest.mark.parametrize("part", ["film", "strip", "full/0"])
+def test_a_film_that_cannot_be_drawn_says_nothing_about_its_origin(
+    part: str, studio: StudioContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = rater(studio)
+    item = given(client)
+    file = studio.film_source(episode_of(studio, item)).path
+    file.unlink()
+    answer = client.get(f"/api/items/{item['item']}/{part}")
+    assert answer.status_code == 503 and "unusable" in answer.text
+    assert file.stem not in answer.text and str(file.parent) not in answer.text
+    assert str(file) in caplog.text, "researchers find the reason in the log"
+
+
 def test_a_mark_is_stored_at_the_frame_before_the_one_shown(studio: StudioContext) -> None:
     client = rater(studio)
     item = given(client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from interplay.studio.web.framing import packed, receive_packed, start_process
+
+logger = logging.getLogger(__name__)
 
 GIGABYTE = 10**9
 ATTEMPTS = 2  # a request that ended the process twice is not made a third time
@@ -112,6 +115,7 @@ class FilmLibrary:
             if self._place(source) in self._forgotten:
                 break
             if error:
+                logger.error("the film of %s can't be drawn: %s", source.path, error)
                 raise FilmFailed(error)
             await asyncio.to_thread(self._drop_oldest, self._place(source))
             return
