@@ -54,17 +54,23 @@ class EpisodeSampler:
         for _ in range(len(self._ids)):
             drawn = self._ids[self._order.at(self._order.position(self._drawn))]
             self._drawn += 1
-            try:
-                return self.get(drawn)
-            except (DamagedEpisode, UnknownFormat) as error:
-                if drawn not in self._unreadable:
-                    log.warning("skipped: %s", error)
-                    self._unreadable.add(drawn)
+            if (found := self.find(drawn)) is not None:
+                return found
         raise DamagedEpisode(f"none of {len(self._ids)} episodes of {self._snapshot.path} could be read")
 
     def get(self, episode: str) -> Episode:
         """An episode by its id, without its pictures and poses."""
         return self._cache.get(episode, self._read)
+
+    def find(self, episode: str) -> Episode | None:
+        """As `get`; None if the episode can't be read, which is logged."""
+        try:
+            return self.get(episode)
+        except (DamagedEpisode, UnknownFormat) as error:
+            if episode not in self._unreadable:
+                log.warning("skipped: %s", error)
+                self._unreadable.add(episode)
+            return None
 
     def _read(self, episode: str) -> Episode:
         return replace(self._snapshot.read(episode), poses=None, images={}, vectors={})

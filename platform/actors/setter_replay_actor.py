@@ -205,9 +205,12 @@ class SetterReplayActor:
         self._observe(index)
 
     def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
+        """Continues a lane; if its episode has been deleted since, the lane begins another one."""
         lane = self._lanes[index]
+        if (episode := self._episodes.find(saved["episode"])) is None:
+            return
         lane.views = lane.world.reset(Start(state=saved["world"]), observers=(self._solver,))
-        self._assign_episode(index, self._episodes.get(saved["episode"]))
+        self._assign_episode(index, episode)
         if lane.setter is not None:
             for _ in range(saved["row"]):
                 lane.setter.act(View(), lane.world)  # repeats the steps before the save

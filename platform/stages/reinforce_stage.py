@@ -12,7 +12,7 @@ from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
-from interplay.stages.rollout_parts import STAGE, replayed_episodes, rollout_source
+from interplay.stages.rollout_parts import STAGE, check_tasks, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from
@@ -37,6 +37,7 @@ def reinforce(run: Run) -> None:
     check_newest(run.root, run.round)
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
+    check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
     if config.actor.learned_setters:
         check_setter_words(run, config.setter, config.start)

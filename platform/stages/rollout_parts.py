@@ -45,6 +45,7 @@ from interplay.stages.shared_parts import (
     learned_setters,
     start_from,
 )
+from interplay.stages.stage_config import ReinforceConfig
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
@@ -99,6 +100,27 @@ def replayed_episodes(snapshot: Snapshot, config: SetterReplayConfig, split: str
                 f"allowed: {', '.join(sorted(recorded))}, or none for all"
             )
     return snapshot.select(EpisodeFilter(split=split, kinds=setters, tasks=config.kinds))
+
+
+def check_tasks(snapshot: Snapshot, config: ReinforceConfig) -> None:
+    """Checks that the reward is known in all episodes whose setters are replayed.
+
+    Raises:
+        ValueError: the reward is the truth about tasks, and some of these episodes have no task, as where people ask.
+    """
+    if config.reward not in ("scripted", "success"):
+        return
+    kinds = {entry.id: entry.task_kinds for entry in snapshot.entries()}
+    splits = ("train", "heldout") if config.heldout_episodes else ("train",)
+    replayed = [each for split in splits for each in replayed_episodes(snapshot, config.actor, split)]
+    known = sorted({kind for each in replayed for kind in kinds[each]})
+    if without := sum(not kinds[each] for each in replayed):
+        remedy = f"replay the others with reinforce.actor.kinds=[{','.join(known)}], or " if known else ""
+        raise ValueError(
+            f"reinforce.reward={config.reward} pays for the truth about tasks, and {without} of the {len(replayed)} "
+            f"episodes of {snapshot.path} to replay have none, as those in which people ask: {remedy}use the reward "
+            "model with reinforce.reward=ibt"
+        )
 
 
 def replay_actor(

@@ -121,6 +121,8 @@ def train(trainee: Trainee, loop: Loop) -> None:
     done = resume(trainee, loop.folder)
     trainee.discard_after(done)
     config, title = loop.config, loop.folder.path.name
+    if done >= config.updates:  # `save` may have been killed just before it recorded the last update
+        loop.clock.save(updates=done, steps=trainee.steps)
     tracker = open_trackers(
         loop.folder.path,
         loop.tracking,

@@ -107,3 +107,14 @@ def test_selected_lanes_keep_their_tasks() -> None:
         allocate_rollout(LAYOUT, 1, 3), tasks=[FinishedTask(0, lane, "walk", True, None) for lane in (0, 2)]
     )
     assert [task.lane for task in unroll.select(slice(1, 3)).tasks] == [1]
+
+
+def test_an_episode_that_begins_at_row_0_does_not_count_what_its_lane_earned_before() -> None:
+    (unroll,) = unrolls_of(np.random.default_rng(0), 1)
+    unroll = Unroll(unroll.arrays)  # without tasks
+    unroll.arrays["last"][:], unroll.arrays["reward"][:] = False, 1.0
+    returns = EpisodeReturns(LANES)
+    returns.add(unroll)
+    unroll.arrays["first"][0, 1] = True  # another episode in its place, as after a resume
+    unroll.arrays["last"][2] = True
+    assert returns.add(unroll).returns.tolist() == [STEPS + 2, 2, STEPS + 2]

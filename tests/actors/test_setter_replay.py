@@ -161,6 +161,21 @@ def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int, movement: Movem
         assert (one.episodes, one.version) == (other.episodes, other.version)
 
 
+def test_a_lane_whose_episode_was_deleted_begins_another_on_a_resume(snapshot: Snapshot) -> None:
+    before = actor_of(snapshot, first_steps=[2, 6, 3])
+    before.unroll()
+    playing = [lane.episode.meta.id for lane in before._lanes if lane.episode is not None]
+    gone = playing[1]
+    after = actor_of(snapshot, first_steps=[2, 6, 3])
+    for file in snapshot.root.glob(f"episodes/*/*{gone}*"):
+        file.unlink()
+    after.load_state(through_a_file(before.state()))
+    unroll = after.unroll()
+    assert unroll.arrays["first"][0].tolist() == [name == gone for name in playing] == [False, True, False]
+    assert gone not in unroll.episodes
+    assert_on_policy(after._runner.policy.agent, unroll)  # type: ignore[attr-defined]
+
+
 def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> None:
     actor = actor_of(snapshot, dataclasses.replace(CONFIG, blocks=3))
     first = actor.unroll()

@@ -21,6 +21,7 @@ from interplay.learner import checkpoint
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
 SYNCED = "interplay.core.files:sync"
+SAVED = "interplay.learner.checkpoint:save"
 STAGES = ("clone", "reward", "reinforce")
 
 
@@ -170,6 +171,15 @@ def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
     assert folder.finished_at(12) and not folder.finished_at(13)
     interplay(stage, [*twelve(raised, stage, True), f"{stage}.training.updates=3"])  # which it has had already
     assert folder.record()["updates"] == 12
+
+
+def test_a_kill_just_after_the_last_save_leaves_a_stage_that_finishes(rewarded: Path, tmp_path: Path) -> None:
+    root = without("clone", rewarded, tmp_path)
+    result = run_and_signal(["clone", *tiny(root)], signal.SIGKILL, AfterCall(SAVED, 2), tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
+    interplay("clone", tiny(root))
+    folder = opened(tiny(root)).stage("clone")
+    assert folder.finished_at(4) and folder.record()["steps"] == 4 * 2 * 9
 
 
 def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Path, tmp_path: Path) -> None:

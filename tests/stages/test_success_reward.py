@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,3 +61,16 @@ def test_a_kind_that_no_setter_asked_for_is_refused(
 ) -> None:
     said = refused("reinforce", [*settings(copied(cloned, tmp_path)), "reinforce.actor.kinds=[go,dance]"], capsys)
     assert "reinforce.actor.kinds names dance, which no setter of" in said and "allowed: " in said
+
+
+def test_episodes_without_a_task_are_refused_before_anything_is_played(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(cloned, tmp_path)
+    with opened(settings(root)).store() as store:
+        asked = store.read(store.ids(split="train")[0])
+        meta = replace(asked.meta, id="f" * 32, tasks=(), endings=())  # as where a person asks
+        store.append(replace(asked, meta=meta))
+    said = refused("reinforce", settings(root), capsys)
+    assert "reinforce.reward=success pays for the truth about tasks, and 1 of the " in said
+    assert "replay the others with reinforce.actor.kinds=[" in said
