@@ -147,8 +147,12 @@ def _sweep(typed: Sequence[str]) -> int:
         known = ", ".join(VERBS)
         sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2; verbs: {known}\n")
         return 2
+    verb, words, number = typed[0], typed[1:], list[str]()
     try:
-        return sweep(typed[0], [*_preset(typed[0], typed[1:]), *typed[1:]], main)
+        if VERBS[verb].takes == "round":
+            number = [word for word in words if not KEY.match(word) and not word.startswith("hydra/")]
+            configured(verb, number)
+        return sweep(verb, [*_preset(verb, words), *(word for word in words if word not in number)], main, number)
     except SettingsError as error:
         sys.stderr.write(f"interplay sweep: {error}\n")
         return 2

@@ -45,8 +45,10 @@ class Combination:
     words: tuple[str, ...]  # as they would be typed after the verb
 
 
-def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
+def sweep(verb: str, typed: Sequence[str], act: Act, of_round: Sequence[str] = ()) -> int:
     """Runs all combinations; returns 0 if all are done, 130 if a signal asked to stop, else 1.
+
+    `of_round` is the number of a round, which is typed after its verb; empty for other verbs.
 
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
@@ -58,7 +60,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     first = compose(runs[0].words)
     for run in runs[1:]:
         compose(run.words)
-    folder = Path(first.run.dir) / ".sweeps" / _folder(verb, runs, typed)
+    folder = Path(first.run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):
         (folder / str(number) / OUTCOME).unlink(missing_ok=True)
@@ -67,7 +69,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     try:
         # Runs on this machine receive a Ctrl-C themselves, and save. Jobs of Slurm are no longer waited for.
         with nullcontext() if elsewhere else StopRequest(partial(_forward_stop, folder / STOPPED)):
-            launched = _launch(verb, runs, folder.resolve(), hydras, act)
+            launched = _launch([verb, *of_round], runs, folder.resolve(), hydras, act)
             stopped = StopRequest.is_requested() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
         launched, stopped = False, True
@@ -168,7 +170,7 @@ def _folder(verb: str, runs: Sequence[Combination], typed: Sequence[str]) -> str
     return f"{named[-1] if named else 'run'}-{verb}-{which}"
 
 
-def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
+def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
     """Lets Hydra's launcher execute one job for each run; False if that failed."""
     together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
 
@@ -179,7 +181,7 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
         outer = GlobalHydra.get_state()
         GlobalHydra.instance().clear()  # Hydra is one to a process, and the verb composes its own configuration
         try:
-            code = act([verb, *run.words])
+            code = act([*verb, *run.words])
         finally:
             GlobalHydra.set_state(outer)
         told = folder / str(chosen.number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -58,13 +59,27 @@ def _stage(stage: PipelineStage) -> Callable[[Config], int]:
         refuse_too_large(config, stage.name)
         if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
             raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")
+        is_new = not config.run.root.exists()
         run = _open(config)
-        stage.run(run)
+        try:
+            stage.run(run)
+        except Exception:
+            if is_new and stage.name != "collect":
+                _remove_unused(run, stage.name)
+            raise
         folder = run.stage(stage.name)
         sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")
         return 0
 
     return act
+
+
+def _remove_unused(run: Run, stage: str) -> None:
+    """Removes the folder of a new run in which nothing but a refused stage has begun, as of a mistyped name."""
+    entries = {path.name for path in run.root.iterdir()}
+    recorded = any((run.root / "store" / "episodes").glob("*/*"))
+    if entries <= {"config.json", "store", stage} and not recorded and not run.stage(stage).record():
+        shutil.rmtree(run.root)
 
 
 def _writes(label: str, act: Callable[[Run], Path]) -> Callable[[Config], int]:

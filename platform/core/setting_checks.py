@@ -36,5 +36,11 @@ def check_unique(names: Sequence[str], setting: str) -> None:
     Raises:
         ValueError: one is.
     """
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"{setting} names {', '.join(twice)} more than once; give each name once")
+    if problems := repeated(names, setting):
+        raise ValueError(*problems)
+
+
+def repeated(names: Sequence[str], setting: str) -> list[str]:
+    """The message about names of a list that are given more than once; none if all differ."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    return [f"{setting} names {', '.join(twice)} more than once; give each name once"] if twice else []

@@ -10,10 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib import import_module
+from traceback import extract_tb
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
@@ -67,9 +69,7 @@ class GymnasiumWorld(World):
         self.config = config
         self._env, rest, self._solver = _environment(config)
         self._observations = observation_parts_of(self._env.observation_space, config.image)
-        self._actions = action_codec_of(
-            self._env.action_space, config.bins, rest if config.rest is None else config.rest
-        )
+        self._actions = action_codec_of(self._env.action_space, config.bins, _rest(config, self._env, rest))
         self.spec = WorldSpec(
             name="gymnasium",
             version=VERSION,
@@ -219,6 +219,22 @@ def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int,
     return env, babyai.NOOP_ACTION, babyai.solver_for(env)
 
 
+def _rest(config: GymnasiumConfig, env: gymnasium.Env[Any, Any], default: int) -> int:
+    """The no-op of a Discrete space.
+
+    Raises:
+        ValueError: `env.rest` names one in a space of another kind, where it would have no effect.
+    """
+    if config.rest is None:
+        return default
+    if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+        raise ValueError(
+            f"env.rest={config.rest} is the no-op of Discrete actions, and {config.id!r} has {env.action_space}: leave "
+            "env.rest out"
+        )
+    return config.rest
+
+
 def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
     """Creates the environment through Gymnasium.
 
@@ -240,11 +256,19 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             **config.kwargs,
         )
     except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
-        raise ValueError(f"env.id={config.id!r} cannot be made: {refused}") from refused
+        raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused
     if spec.nondeterministic:
         env.close()
         raise ValueError(f"env.id={config.id!r} says that it is not deterministic, so its episodes cannot be replayed")
     return env
+
+
+def _place(error: Exception) -> str:
+    """Where the code of an environment raised a TypeError; empty for other errors, and where Gymnasium raised it."""
+    frames = extract_tb((error.__cause__ or error).__traceback__) if isinstance(error, TypeError) else []
+    if not frames or frames[-1].filename in (registration.__file__, __file__):
+        return ""
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})"
 
 
 def _creator(spec: EnvSpec) -> Any:

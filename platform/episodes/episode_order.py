@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -117,8 +118,8 @@ def check_mix(mix: Mapping[str, float]) -> None:
                 f"mix names {name!r}; the kinds of episodes are {', '.join(SEATINGS)}, of one round with its number, "
                 "as human-agent@2"
             )
-    if mix and (min(mix.values()) < 0 or not sum(mix.values()) > 0):
-        raise ValueError(f"the shares of mix are at least 0, and one is above 0; got {dict(mix)}")
+    if mix and (min(mix.values()) < 0 or not 0 < sum(mix.values()) < math.inf):
+        raise ValueError(f"the shares of mix are finite and at least 0, and one is above 0; got {dict(mix)}")
     if small := [name for name, slots in zip(mix, _slots(list(mix.values())), strict=True) if mix[name] and not slots]:
         raise ValueError(f"mix gives {', '.join(small)} less than a hundredth; give it more, or leave it out")
 

@@ -42,8 +42,8 @@ class LearnerConfig(ForwardConfig):
             raise ValueError(
                 "cuda_graph=true records kernels of a GPU, and device is cpu; set cuda_graph=false, or device=cuda"
             )
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate is above 0 and finite, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):
             raise ValueError(f"adam_betas are two numbers from 0 to below 1, got {list(self.adam_betas)}")
         if self.decay not in ("none", "linear", "cosine"):

@@ -6,6 +6,7 @@ acted) get behavioral cloning and CSS, and in a reward model the IBT loss of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -44,11 +45,9 @@ class LossWeights:
     entropy: float = 0.0  # of the movement and the gate; the paper has no such term
 
     def __post_init__(self) -> None:
-        negative = [name for name, weight in vars(self).items() if weight < 0]
-        if negative:
-            raise ValueError(
-                f"loss weights are at least 0, got {', '.join(f'{n}={getattr(self, n)}' for n in negative)}"
-            )
+        wrong = [f"{name}={weight}" for name, weight in vars(self).items() if not 0 <= weight < math.inf]
+        if wrong:
+            raise ValueError(f"loss weights are finite and at least 0, got {', '.join(wrong)}")
         if not any(vars(self).values()):
             raise ValueError(
                 f"all loss weights are 0, so there is nothing to learn; give one of {', '.join(vars(self))} a weight"

@@ -5,6 +5,7 @@ A task is sampled among those feasible in the current state of the world, by kin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -129,8 +130,10 @@ class SetterConfig:
         wrong = []
         for name in ("kinds", "cues", "modifiers"):
             weights = getattr(self, name)
-            if any(weight < 0 for weight in weights.values()) or (weights and not sum(weights.values()) > 0):
-                wrong.append(f"{name}={dict(weights)}: weights are not negative, and one is above 0")
+            if any(not 0 <= weight < math.inf for weight in weights.values()) or (
+                weights and not any(weights.values())
+            ):
+                wrong.append(f"{name}={dict(weights)}: weights are finite and not negative, and one is above 0")
         wrong += step_range_problems(self, ("delay_steps", "patience", "pause"))
         for name in ("modifier_chance", "chain_chance", "thanks_chance"):
             if not 0.0 <= getattr(self, name) <= 1.0:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from interplay.agent.sizes import AgentConfig
-from interplay.core.setting_checks import check_at_least
+from interplay.core.setting_checks import check_at_least, repeated
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.core.typed_name import RUNS
 from interplay.evaluation.probes import ProbesConfig
@@ -179,7 +179,8 @@ class Config:
     def _wrong_baselines(self, shared: Sequence[str]) -> list[str]:
         """Baselines and variants that do not exist or can't be trained here, without the run's own problems."""
         known = {**dict.fromkeys(get_args(BaselineName)), **self.variants}
-        problems = [
+        problems = repeated(self.baselines, "baselines")
+        problems += [
             f"baselines names {name!r}.{did_you_mean(name, known)}" for name in self.baselines if name not in known
         ]
         wrong_variants = [*variant_problems(self, {*get_args(BaselineName), "bc_marks"}, shared)]

@@ -76,6 +76,7 @@ REWARD_SOURCES = {
     "world": "the world",
 }
 REWARD = "reward"  # the stage that learns from marks
+TRAINED = ("reinforce", REWARD, "clone")  # whose seed a report states, the last one first
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy", "heldout_listening"),
@@ -104,7 +105,7 @@ def report(run: Run) -> Path:
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
         stages=[_stage(run, name, record) for name, record in records.items() if record],
-        seeds={"run": run.seed, "evaluation": run.config.evaluate.seed},
+        seeds=_seeds(run, records),
         config=json.dumps(asdict(run.config), indent=1),
         versions={name: version(name) for name in ("interplay", *PACKAGES)} | {"python": machine.python_version()},
         machine={"cores": str(os.cpu_count()), "system": machine.platform(), "processor": _processor()},
@@ -112,7 +113,7 @@ def report(run: Run) -> Path:
         traces=examined.traces if examined is not None else (),
         answer_rewards=examined.answers if examined is not None else {},
         reward_points=reward_points(run.stage("reinforce").path / "returns.jsonl"),
-        reward_source=REWARD_SOURCES[run.config.reinforce.reward],
+        reward_source=_reward_source(run, records),
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         outdated=outdated_results(run, labels),
         probes=probes,
@@ -130,6 +131,21 @@ def report(run: Run) -> Path:
     for sentence in material.outdated:
         logger.warning("%s", sentence)
     return write_report(run.folder, _summary(run, material, examined, records), material)
+
+
+def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """The seeds that the stages ran with, whatever is typed for the report; those typed where none has run."""
+    recorded = {name: record["settings"] for name, record in records.items() if record}
+    ordered = [*(name for name in TRAINED if name in recorded), *recorded]
+    seed = next((recorded[name]["seed"] for name in ordered if "seed" in recorded[name]), run.seed)
+    evaluated = recorded.get(evaluate_stage.STAGE, {}).get("evaluate", {})
+    return {"run": seed, "evaluation": evaluated.get("seed", run.config.evaluate.seed)}
+
+
+def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
+    """What gave the return, whatever is typed for the report."""
+    reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
+    return REWARD_SOURCES.get(reinforced.get("reward")) or REWARD_SOURCES[run.config.reinforce.reward]
 
 
 def _summary(

@@ -137,6 +137,7 @@ def open_run(config: Config) -> Run:
         StageConflict: the run holds episodes of another world, or the round before has no agent.
     """
     root = config.run.root
+    check_order(root, config.run.round)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -145,7 +146,6 @@ def open_run(config: Config) -> Run:
             f"the run's folder {root} can't be made ({error.strerror}); choose another with run.dir=..."
         ) from error
     _check_same_world(root, config)
-    check_order(root, config.run.round)
     run = Run(root, config_of_round(config))
     run.folder.mkdir(exist_ok=True)
     write_json(run.folder / "config.json", asdict(run.config))

@@ -31,7 +31,8 @@ class RunSummary:
     rows: tuple[Mapping[str, float | None], ...] = ()  # metrics, oldest first
     workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.heartbeat.WorkerStatus`
     status_age: float | None = None  # seconds since the workers last reported; None without workers
-    silent_seconds: float | None = None  # since the run last wrote anything; None while a training stage is active
+    # Since the run last wrote anything, 0 while another stage is at work; None while a training stage is active.
+    silent_seconds: float | None = None
     read_at: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
@@ -69,7 +70,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     patterns = [f"{of_round}*/{name}" for name in names for of_round in ("", "round-*/")]
     folders = sorted({file.parent for pattern in patterns for file in root.glob(pattern)}, key=_last_activity)
     active = [folder for folder in folders if _is_active(folder, now)]
-    silent_seconds = None if active else now - _last_write(root)
+    silent_seconds = None if active else 0.0 if _is_at_work(root) else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
         return _summarize(root, shown[-1], silent_seconds, now)
     summary = RunSummary(root.name, silent_seconds=silent_seconds, read_at=now)
@@ -109,6 +110,11 @@ def _is_active(folder: Path, now: float) -> bool:
     reported = float(_read_json(folder / "status.json").get("time", 0.0))
     last_report = max(reported, _modified_at(folder / "metrics.jsonl"))
     return now - last_report <= ENDED_AFTER_SECONDS and not _is_finished(folder)
+
+
+def _is_at_work(root: Path) -> bool:
+    """True if a process holds the lock of a stage that does not train, which may write nothing for minutes."""
+    return any(_is_locked(file) for pattern in ("*/.busy", "round-*/*/.busy") for file in root.glob(pattern))
 
 
 def _is_locked(file: Path) -> bool:

@@ -161,6 +161,35 @@ def test_what_gymnasium_cannot_make_is_said_plainly() -> None:
         gym_world("CartPole-v1", kwargs={"gravity": 3})
 
 
+class FaultyEnv(gymnasium.Env[Any, Any]):
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.size = len(3)  # type: ignore[arg-type]
+
+
+def test_a_fault_inside_an_environment_says_where() -> None:
+    """Not that of a call with unknown `kwargs`, in which nothing is wrong with the environment."""
+    gymnasium.register("Faulty-v0", FaultyEnv)
+    with pytest.raises(ValueError, match=r"has no len.* \(.*test_gymnasium_world\.py, line \d+\)$"):
+        gym_world("Faulty-v0")
+    with pytest.raises(ValueError, match=r"multiple values for keyword argument 'render_mode'$"):
+        gym_world("CartPole-v1", kwargs={"render_mode": "human"})
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v1", "Several-v0"])
+def test_a_rest_that_would_have_no_effect_is_refused(name: str) -> None:
+    if name not in gymnasium.registry:
+        gymnasium.register(name, SeveralEnv)
+    with pytest.raises(ValueError, match=r"env\.rest=1 .*Discrete"):
+        gym_world(name, rest=1)
+
+
+class SeveralEnv(gymnasium.Env[Any, Any]):
+    """Several choices a step."""
+
+    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    action_space = spaces.MultiDiscrete([3, 3])
+
+
 @pytest.mark.parametrize("bins", [-1, 0, 128])
 def test_bins_that_no_action_can_have_are_refused(bins: int) -> None:
     with pytest.raises(ValueError, match=rf"bins={bins}: a continuous action is cut into 1 to 127 bins"):

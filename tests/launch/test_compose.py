@@ -105,6 +105,20 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
         ("evaluate.kinds=[go,go]", "evaluate: evaluate.kinds names go more than once; give each name once"),
         ("mark.raters=[a,b,a]", "mark: mark.raters names a more than once; give each name once"),
+        ("baselines=[bc_long,bc_long]", "baselines names bc_long more than once; give each name once"),
+        (
+            "clone.learner.objective.weights={css:inf,ibt:-1}",
+            "clone.learner.objective.weights: loss weights are finite and at least 0, got css=inf, ibt=-1.0",
+        ),
+        ("clone.learner.learning_rate=inf", "clone.learner: learning_rate is above 0 and finite, got inf"),
+        (
+            "collect.setter.kinds={go:inf}",
+            "collect.setter: setter: kinds={'go': inf}: weights are finite and not negative, and one is above 0",
+        ),
+        (
+            "clone.dataset.mix={human-human:inf}",
+            "clone.dataset: the shares of mix are finite and at least 0, and one is above 0; got {'human-human': inf}",
+        ),
         ("collect_agent.steps=0", "collect_agent: steps is at least 1, got 0"),
         (
             "collect_agent.setter_agent=clone-setter collect_agent.solver=scripted",

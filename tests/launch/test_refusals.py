@@ -6,6 +6,7 @@ The traceback is not lost: the run's error.txt has it.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
 from interplay.stages.run import Run, open_run
+from interplay.stages.stage_folder import write_json
 
 
 @pytest.mark.parametrize(
@@ -173,6 +175,7 @@ def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[s
 
 def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path)
+    open_run(opened(settings).config)
     kept = tmp_path / "run" / "error.txt"
     assert str(kept) in refused("clone", settings, capsys)
     refused("mark", settings, capsys)
@@ -253,6 +256,18 @@ def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").exists()
 
 
+def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
+    run = open_run(opened(tiny(tmp_path)).config)
+    for name, settings in (("collect", {"seed": 2}), ("evaluate", {"seed": 2, "evaluate": {"seed": 8}}),
+                           ("reinforce", {"seed": 3, "reinforce": {"reward": "world"}})):  # fmt: skip
+        run.stage(name).path.mkdir()
+        write_json(run.stage(name).path / "stage.json", {"settings": settings, "finished": True, "seconds": 1.0})
+    interplay("report", tiny(tmp_path, "run.seed=1"))
+    summary = json.loads((tmp_path / "run/summary.json").read_text())
+    assert summary["seeds"] == {"run": 3, "evaluation": 8}
+    assert "Return, held-out" in [each["label"] for each in summary["results"]["headlines"]]
+
+
 @pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz"])
 def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     open_run(opened(tiny(tmp_path)).config)
@@ -260,3 +275,27 @@ def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsy
     said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
     assert not (tmp_path / "rum").exists()
+
+
+@pytest.mark.parametrize("typed", ["clone", "collect-agent", "mark", "reward", "reinforce", "evaluate", "round 2"])
+def test_a_refused_stage_leaves_no_new_run(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verb, *named = typed.split()
+    refused(verb, [*named, *tiny(tmp_path)], capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_stage_removes_no_run_that_it_did_not_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tiny(tmp_path)
+    open_run(opened(settings).config)
+    refused("clone", settings, capsys)
+    assert (tmp_path / "run/config.json").exists()
+
+    def beside_another(run: Run) -> Run:
+        (run.root / "collect").mkdir()  # another process has begun to record
+        return run
+
+    monkeypatch.setattr(verbs, "open_run", lambda config: beside_another(open_run(config)))
+    refused("clone", [*settings, "run.name=other"], capsys)
+    assert (tmp_path / "other/config.json").exists()

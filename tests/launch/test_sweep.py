@@ -88,6 +88,15 @@ def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFi
     assert "sweep: 0 of 2 runs done" in told
 
 
+def test_a_round_is_swept_by_its_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"]
+    assert main(["sweep", "round", "2", *words]) == 1
+    told = capsys.readouterr()
+    assert "run-seed-2: ended with code 1" in told.out and "type: interplay round 1 run.name=run-seed-2" in told.err
+    assert main(["sweep", "round", *words]) == 2
+    assert "round takes the number of a round" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "launcher",
     [[], pytest.param(["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"], marks=pytest.mark.slow)],

@@ -18,7 +18,7 @@ from rich.console import Console
 from interplay.core.files import JsonLines
 from interplay.launch import verbs
 from interplay.launch.cli import main
-from interplay.stages.stage_folder import StageFolder
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.dashboard import UpdateRate, format_line, render_summary, sparkline, watch
 from interplay.tracking.metrics import read_metrics
 from interplay.tracking.run_summary import RunSummary, read_run_summary
@@ -240,6 +240,17 @@ def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> 
     os.utime(root / "error.txt", (time.time() + 600, time.time() + 600))
     with pytest.raises(ValueError, match="has no active training stage"):
         read_run_summary(root, time.time() + 600)
+
+
+def test_a_stage_at_work_has_not_ended_however_long_it_writes_nothing(tmp_path: Path) -> None:
+    """One that does not train, as a long `evaluate`, also in a later round and of the baselines of a run."""
+    root = run_of(tmp_path / "mine", finished=True)
+    later = time.time() + 600
+    for name in ("evaluate", "round-2/mark", "baselines"):
+        with StageFolder(root / name).locked(WORK_LOCK):
+            assert not read_run_summary(root, later).ended
+            assert WAITS in format_line(read_run_summary(root, later), None)
+        assert read_run_summary(root, later).ended
 
 
 def test_a_run_that_ended_is_told_once(tmp_path: Path) -> None:
