@@ -232,14 +232,14 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             import_module(module)
         spec = gymnasium.spec(name)
         modes = getattr(_creator(spec), "metadata", {}).get("render_modes", ())
-        drawn: dict[str, Any] = {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
-        if config.max_steps is not None and name.startswith(GRIDS):
-            drawn["max_steps"] = config.max_steps
+        drawn = {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
+        limit = {"max_steps": config.max_steps} if config.max_steps and name.startswith(GRIDS) else {}
         env = gymnasium.make(
             spec,
             max_episode_steps=config.max_steps,
             disable_env_checker=True,
-            **(drawn | config.kwargs),
+            **drawn,
+            **(limit | config.kwargs),
         )
     except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}") from refused
