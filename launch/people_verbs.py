@@ -79,14 +79,20 @@ def forget(run: Run, served: ServedRun) -> str:
     return f"{listed}All of it is deleted.\n{trace}"
 
 
-def export_people(config: Config, root: Path, rate: float) -> str:
-    """Writes the studio's tables; returns what was written.
+def export_people(config: Config, root: Path, rate: float) -> tuple[str, str]:
+    """Writes the studio's tables; returns what was written, and what was left out (empty: nothing).
 
     Raises:
         ValueError: no studio has served the run.
     """
     wanted = config.export
     folder = Path(wanted.folder) if wanted.folder else root / "studio" / "export"
-    rows = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
+    rows, unread = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
     lines = [f"  {name}.{wanted.format}: {count} rows\n" for name, count in rows.items()]
-    return f"Into {folder.resolve()}:\n{''.join(lines)}"
+    left_out = "".join(f"  {problem}\n" for problem in unread)
+    return (
+        f"Into {folder.resolve()}:\n{''.join(lines)}",
+        f"{len(unread)} recordings can't be read and were left out, except their marks and assignments:\n{left_out}"
+        if unread
+        else "",
+    )

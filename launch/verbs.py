@@ -180,8 +180,10 @@ def _forget(config: Config) -> int:
 def _export(config: Config) -> int:
     _refuse_missing(config)
     rate = served_run(config).rate
-    sys.stdout.write(people_verbs.export_people(config, config.run.root, rate))
-    return 0
+    written, left_out = people_verbs.export_people(config, config.run.root, rate)
+    sys.stdout.write(written)
+    sys.stderr.write(left_out)
+    return 1 if left_out else 0
 
 
 def _crowd(config: Config) -> int:

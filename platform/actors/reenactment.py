@@ -16,7 +16,7 @@ from interplay.env.voxel.space import Grid, to_sparse
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start
-from interplay.episodes.episode import Episode
+from interplay.episodes.episode import Episode, new_episode_id, source_digest
 from interplay.episodes.recorder import EpisodeRecorder
 
 STEPS_PER_CHANGE = 60  # at most
@@ -44,6 +44,8 @@ class Reenactment:
     def play(self, session: BuildSession) -> Episode:
         """The episode of a session. Its players are stored as people whose movement is re-enacted.
 
+        The source of the session decides the seed and the end of the id.
+
         Raises:
             NotReenacted: the last grid is not that of the recording.
         """
@@ -54,8 +56,9 @@ class Reenactment:
             world_config=self.world_config,
             split="train" if session.split == "train" else "heldout",
         )
-        views = self.world.reset(Start(state=self._start(session)), observers=(SOLVER,))
-        recorder.begin(seed=0, views=views)
+        seed = int(source_digest(session.source)[:8], 16)
+        views = self.world.reset(Start(state=self._start(session, seed)), observers=(SOLVER,))
+        recorder.begin(seed=seed, views=views, id=new_episode_id(session.source))
         for said, changes in session.runs():
             task = self._task(said, changes)
             if task.goal.size:  # a run of changes may lead back to where it began
@@ -70,10 +73,10 @@ class Reenactment:
             raise NotReenacted(f"{session.source}: nothing was said or built")
         return recorder.finish()
 
-    def _start(self, session: BuildSession) -> bytes:
+    def _start(self, session: BuildSession, seed: int) -> bytes:
         target = session.gold if session.gold is not None else session.end
         state = BuildState(session.start.copy(), START.copy())
-        saved = SavedSite(0, 0, dict.fromkeys(ROLES, ""), state, session.start.copy(), target.copy())
+        saved = SavedSite(seed, 0, dict.fromkeys(ROLES, ""), state, session.start.copy(), target.copy())
         return to_bytes(saved, self.world.config)
 
     def _task(self, said: list[Spoken], changes: list[Changed]) -> Build:

@@ -31,6 +31,7 @@ from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
 DEFAULT_FPS = 10.0  # for environments that do not declare one
+GRIDS = ("MiniGrid-", "BabyAI-")  # environments with a time limit of their own, which Gymnasium's can't lengthen
 ACTION_KEYS = {
     "left": "ArrowLeft", "right": "ArrowRight", "forward": "ArrowUp", "up": "ArrowUp", "down": "ArrowDown",
     "fire": "Space", "pickup": "KeyP", "drop": "KeyD", "toggle": "Space",
@@ -211,7 +212,7 @@ def _action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
 
 def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, MissionSolver]:
     """The environment, its no-op action, and its solver."""
-    if not config.id.startswith(("MiniGrid-", "BabyAI-")):
+    if not config.id.startswith(GRIDS):
         return _make_environment(config), 0, MissionSolver()
     from interplay.env import babyai  # requires minigrid, which other environments do not
 
@@ -248,12 +249,13 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
         spec = gymnasium.spec(name)
         modes = getattr(_creator(spec), "metadata", {}).get("render_modes", ())
         drawn = {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
+        limit = {"max_steps": config.max_steps} if config.max_steps and name.startswith(GRIDS) else {}
         env = gymnasium.make(
             spec,
             max_episode_steps=config.max_steps,
             disable_env_checker=True,
             **drawn,
-            **config.kwargs,
+            **(limit | config.kwargs),
         )
     except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused

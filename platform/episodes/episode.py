@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import uuid
 from collections.abc import Mapping
@@ -131,6 +132,15 @@ class Episode:
         return spoken
 
 
-def new_episode_id() -> str:
-    """An id that sorts by creation time: 48 bits of milliseconds, then 64 random bits, in hex."""
-    return f"{int(time.time() * 1000):012x}{uuid.uuid4().hex[:16]}"
+def new_episode_id(source: str | None = None) -> str:
+    """An id that sorts by creation time: 48 bits of milliseconds, then 64 random bits, in hex.
+
+    With a `source`, its `source_digest` is in the place of the random bits: the id alone says what was imported, also
+    after the file was purged.
+    """
+    return f"{int(time.time() * 1000):012x}{uuid.uuid4().hex[:16] if source is None else source_digest(source)}"
+
+
+def source_digest(source: str) -> str:
+    """Hash of where an imported episode is from, 64 bits in hex."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]

@@ -105,6 +105,10 @@ class EpisodeCatalog(EpisodeIndex):
         """Flagged episodes, and why."""
         return dict(self._rows("SELECT episode, reason FROM flags"))
 
+    def deleted(self) -> list[str]:
+        """The ids of all deleted episodes, purged ones included."""
+        return [str(row[0]) for row in self._rows("SELECT episode FROM deleted ORDER BY episode")]
+
     def wipe_marks(self, rater: str) -> None:
         """Deletes the marks and ratings of a rater, so that no byte of them stays in the catalog or in the journal."""
         with self._reading() as database:

@@ -173,8 +173,8 @@ class FreePlayer:
             for _ in range(DRAWS):
                 try:
                     task = tasks.sample(kind, lane.rng)
-                except InfeasibleTask:
-                    break
+                except InfeasibleTask:  # of this draw: another one may be feasible
+                    continue
                 if self._as_said(task.instruction) == text:
                     return task
         return None

@@ -127,12 +127,15 @@ def _cut(world: World, episode: Episode, task: DialogueTask, *, context_steps: i
         meta=replace(
             meta,
             frames=last - first,
-            control={role: _shifted(runs, first) for role, runs in meta.control.items()},
+            control={role: _within(runs, first, last) for role, runs in meta.control.items()},
             utterances=tuple(
                 replace(each, frame=each.frame - first) for each in meta.utterances if first <= each.frame < last
             ),
             tasks=((task.step * meta.frames_per_step - first, task.fields),),
             endings=(),
+            prompts=(),
+            people={},  # suites are shared
+            reasons=(),
         ),
         initial_state=state,
         actions={role: actions[first:last] for role, actions in episode.actions.items()},
@@ -145,7 +148,10 @@ def _recorded_action(episode: Episode, role: str, step: int) -> Action:
     return Action(episode.actions[role][step * frames : (step + 1) * frames], episode.said(role)[step])
 
 
-def _shifted(runs: Sequence[tuple[int, str]], first: int) -> list[tuple[int, str]]:
-    """The players that steer from frame `first` on, with frames counted from there."""
+def _within(runs: Sequence[tuple[int, str]], first: int, last: int) -> list[tuple[int, str]]:
+    """The players that steer from frame `first` on, before frame `last`, with frames counted from the first one."""
     before = [who for frame, who in runs if frame <= first]
-    return [(0, before[-1] if before else runs[0][1]), *((frame - first, who) for frame, who in runs if frame > first)]
+    return [
+        (0, before[-1] if before else runs[0][1]),
+        *((frame - first, who) for frame, who in runs if first < frame < last),
+    ]

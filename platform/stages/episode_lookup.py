@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import load
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.run import Run
 
+EVERY = EpisodeFilter(flagged=True)  # also what was left out
 SUGGESTED_EPISODES = 8  # listed in the message about no match or several
 
 
@@ -55,7 +57,7 @@ def _at(run: Run, path: Path) -> FoundEpisode:
 
 
 def _chosen(store: EpisodeStore, named: str) -> str:
-    ids = store.ids()
+    ids = store.select(EVERY)
     if named in ids:
         return named
     matches = [identifier for identifier in ids if named and identifier.startswith(named)]
@@ -82,7 +84,7 @@ def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:
     """One line per episode: id, tasks, solver, steps, number of marks."""
     wanted = set(ids)
     lines = []
-    for entry in store.entries():
+    for entry in store.entries(EVERY):
         if entry.id in wanted:
             solver = ", ".join(kind for role, kind in entry.seats if role != "setter") or "none"
             tasks = ", ".join(entry.task_kinds) or "no task"

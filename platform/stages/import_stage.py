@@ -15,6 +15,7 @@ from interplay.env.voxel.corpora.whole_corpora import compare, table
 from interplay.env.voxel.tasksets import CorpusTasks
 from interplay.env.voxel.world import Voxel
 from interplay.episodes.encoding import iter_readable
+from interplay.episodes.episode import source_digest
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import write_json
@@ -31,7 +32,8 @@ def import_corpus(run: Run) -> str:
     The same table is in `corpus/<name>_counts.json`. A copy that holds another number than the whole corpus is no
     error: it may be a part.
 
-    An episode that is already in the store is not written again, so that a stopped import continues.
+    An episode that is or was in the store is not written again, so that a stopped import continues, and what was
+    deleted does not come back.
 
     Raises:
         ValueError: no corpus named, no copy there, a malformed file of the whole corpus, or another world than voxel.
@@ -71,10 +73,11 @@ def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSess
     written = 0
     with Progress(len(sessions), "sessions", {}, title="import") as progress, run.store() as store:
         store.reindex()
-        # Also of those that were left out or deleted since.
+        # Also of those that were left out or deleted since. Ids of an earlier version do not name their source.
+        known = {each[-len(source_digest("")) :] for each in (*store.paths(), *store.deleted())}
         done = {each.meta.players["solver"].get("source") for each in iter_readable(store, store.paths())}
         for number, session in enumerate(sessions, 1):
-            if session.source not in done:
+            if session.source not in done and source_digest(session.source) not in known:
                 try:
                     store.append(reenactment.play(session))
                     written += 1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.env.world import WorldSpec
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
@@ -264,7 +265,11 @@ def _live(run: Run, spec: WorldSpec) -> LiveResults | None:
         return None
     with run.store() as store:
         for identifier in store.ids(split=EVALUATION):
-            meta = store.meta(identifier)
+            try:
+                meta = store.meta(identifier)
+            except (DamagedEpisode, UnknownFormat) as error:
+                logger.warning("left out of the live evaluations: %s", error)
+                continue
             player = meta.players[spec.solver]
             agent = _agent_name(run.root, player.get("checkpoint", player["kind"]))
             requests += judged_requests(meta, agent, spec.frames_per_second)

@@ -145,6 +145,16 @@ def test_a_time_limit_ends_the_episode_and_says_so() -> None:
     assert outcome.truncated
 
 
+def test_a_time_limit_may_be_longer_than_the_own_one_of_a_level() -> None:
+    def length(**settings: Any) -> int:
+        world = gym_world("BabyAI-GoToLocal-v0", **settings)
+        world.reset(Start(seed=0))
+        return next(step for step in range(1, 1000) if world.step({}, observers=()).done)
+
+    own = length()
+    assert (length(max_steps=own - 1), length(max_steps=own + 1)) == (own - 1, own + 1)
+
+
 def test_a_state_of_other_settings_is_refused() -> None:
     world = gym_world("CartPole-v1")
     world.reset(Start(seed=0))

@@ -12,7 +12,7 @@ import pytest
 from fake_world import LineTask, LineTaskSource, LineWorld, make_runner, tiny_agent
 
 from interplay.actors.seats import AgentSeat, LearnedSetters
-from interplay.env.task import Task, TaskSource
+from interplay.env.task import InfeasibleTask, Task, TaskSource
 from interplay.env.world import Action, View
 from interplay.evaluation.free_play import (
     FreePlayEpisode,
@@ -145,6 +145,27 @@ class Arrived(LineWorld):
                 return LineTask("walk", text, world.at["solver"])
 
         return Here()
+
+
+class OftenRefused(Arrived):
+    """Three of four draws are infeasible, as where a block has room on one of its sides."""
+
+    def tasks(self) -> TaskSource:
+        source = super().tasks()
+        draw = source.sample
+
+        def sample(kind: str, rng: np.random.Generator) -> Task:
+            if rng.integers(4):
+                raise InfeasibleTask("not this one")
+            return draw(kind, rng)
+
+        source.sample = sample  # type: ignore[method-assign]
+        return source
+
+
+def test_a_draw_that_is_infeasible_does_not_end_the_search() -> None:
+    (episode,) = played({0: "walk to two"}, {}, world=OftenRefused)
+    assert episode.requests[0].kind == "walk"
 
 
 def test_success_counts_from_the_step_in_which_it_began_to_last() -> None:

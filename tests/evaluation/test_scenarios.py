@@ -20,7 +20,7 @@ from interplay.actors.seats import AgentSeat, ScriptedSeat
 from interplay.env.world import Action, Start
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.encoding import load
-from interplay.episodes.episode import Episode
+from interplay.episodes.episode import Episode, Prompt
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.evaluation.continuation_player import ContinuationPlayer
 from interplay.evaluation.report_data import ScenarioResults
@@ -57,6 +57,23 @@ def cut(*episodes: Episode) -> list[Scenario]:
 
 def player(seat: Any, world: LineWorld, limit: int = 10, hold: int = 0) -> ContinuationPlayer:
     return ContinuationPlayer(worlds=[world], seat=seat, limit=limit, hold=hold, world_config={})
+
+
+def test_a_suite_names_no_people(tmp_path: Path) -> None:
+    episode = recorded(1)
+    prompts = (Prompt(0, "lift something"), Prompt(16, "after the context"))
+    people = {"solver": "p-aaaaaa"}
+    scenarios = cut(replace(episode, meta=replace(episode.meta, people=people, prompts=prompts)))
+    write_suite(tmp_path / "suite.zip", scenarios)
+    (scenario,) = read_suite(tmp_path / "suite.zip", LineWorld())
+    assert (scenario.episode.meta.people, scenario.episode.meta.prompts) == ({}, ())
+
+
+def test_who_steers_after_the_context_is_not_part_of_it() -> None:
+    episode = recorded(1)
+    control = {"setter": [(0, "scripted")], "solver": [(0, "human"), (8, "replay"), (14, "scripted")]}
+    (scenario,) = cut(replace(episode, meta=replace(episode.meta, control=control)))
+    assert scenario.episode.meta.control["solver"] == [(0, "human"), (4, "replay")]
 
 
 def test_a_context_ends_with_its_instruction_and_begins_in_the_recorded_state() -> None:

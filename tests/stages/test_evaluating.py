@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import copied, interplay, refused, tiny
+from fake_world import LineWorld, record_episode
+from tiny_runs import copied, interplay, opened, refused, tiny
 
+from interplay.episodes.episode import DONE, Prompt
+from interplay.evaluation.live_judgements import EVALUATION
 from interplay.stages import evaluate_stage
 
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
@@ -207,3 +211,18 @@ def test_a_name_that_cannot_be_a_file_of_its_own_is_refused(
 ) -> None:
     said = refused("evaluate", tiny(evaluated, f"evaluate.agents={{{name}: clone}}"), capsys, code=2)
     assert "letters, digits" in said and name in said
+
+
+def test_a_report_leaves_out_a_damaged_recording_of_a_live_evaluation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(tiny(tmp_path)).store() as store:
+        for seed in range(2):
+            episode, _ = record_episode(LineWorld(), seed, 6, "agent")
+            judged = replace(episode.meta, split=EVALUATION, prompts=(Prompt(0, "ask", verdict=DONE, judged=8),))
+            store.append(replace(episode, meta=judged))
+        damaged = store.ids()[0]
+        (store.root / store.path(damaged)).write_bytes(b"damaged")
+    interplay("report", tiny(tmp_path))
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["live"]["agent"]["requests"] == 1
+    assert damaged in caplog.text

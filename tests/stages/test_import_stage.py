@@ -91,6 +91,32 @@ def test_an_import_brings_nothing_back_that_was_left_out_or_deleted(tmp_path: Pa
         assert store.ids() == left
 
 
+def test_an_import_brings_nothing_back_that_was_purged_or_that_is_damaged(tmp_path: Path) -> None:
+    run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"))
+    import_corpus(run)
+    with run.store() as store:
+        first, second, *_ = store.ids()
+        store.delete(first)
+        assert store.purge() == [first]
+        (store.root / store.path(second)).write_bytes(b"damaged")
+        left = store.ids()
+    import_corpus(run)
+    with run.store() as store:
+        assert store.ids() == left
+
+
+def test_each_session_has_a_seed_of_its_own_that_is_the_same_in_every_import(tmp_path: Path) -> None:
+    seeds = []
+    for name in ("first", "second"):
+        run = imported(tmp_path / name, "iglu", iglu_copy(tmp_path / name / "iglu"))
+        import_corpus(run)
+        with run.store() as store:
+            metas = [store.meta(episode) for episode in store.ids()]
+        seeds.append({meta.players["solver"]["source"]: meta.seed for meta in metas})
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0].values())) == len(seeds[0]) > 1
+
+
 def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"), "corpus.episodes=0", "agent.utterance_length=8")
     import_corpus(run)

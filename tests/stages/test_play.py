@@ -40,6 +40,21 @@ def test_what_a_person_plays_is_stored(tmp_path: Path, interface: str) -> None:
     assert [episode.env_reward.sum() for episode in episodes] == [1.0] * 3
 
 
+def test_a_person_plays_no_episode_again_that_was_left_out_or_deleted(tmp_path: Path) -> None:
+    run = open_run(configured("play", [f"run.dir={tmp_path}", "env=commai"]))
+    assert play(run, Typing(screen := io.StringIO()), screen) == 3
+    with run.store() as store:
+        first, second, third = store.ids()
+        seeds = [store.meta(name).seed for name in (first, second, third)]
+        store.flag(first, "unfit")
+        store.delete(second)
+        store.purge()
+    assert play(run, Typing(screen := io.StringIO()), screen) == 3
+    with run.store() as store:
+        seeds += [store.meta(name).seed for name in store.ids() if name != third]
+    assert len(set(seeds)) == 6
+
+
 ENDLESS = """
 from core.scheduler import RandomTaskScheduler
 from core.task import Task, on_output_message, on_start

@@ -18,6 +18,7 @@ from interplay.env import registry
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.launch.cli import main
+from interplay.stages.episode_lookup import find_episode
 from interplay.video import style
 from interplay.video.timeline import build_timeline
 
@@ -164,6 +165,15 @@ def test_a_policy_or_another_worlds_model_is_no_reward_model(
     (file,) = (opened(other).root / "store" / "episodes").glob(f"*/{there}.npz")
     shutil.copy(file, tmp_path / "given.npz")  # outside every run, so the reward model is that of the given run
     assert f"than episode {there}" in refused("replay", [str(tmp_path / "given.npz"), *recorded], capsys)
+
+
+def test_a_recording_that_was_left_out_is_found(tmp_path: Path) -> None:
+    run = opened(tiny(tmp_path))
+    with run.store() as store:
+        store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = store.ids()
+        store.flag(episode, "unfit")
+    assert find_episode(run, episode[:-1]).episode.meta.id == episode
 
 
 def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

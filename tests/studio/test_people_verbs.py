@@ -120,11 +120,24 @@ def test_every_table_has_its_header_with_and_without_rows(tmp_path: Path) -> Non
                 studio.people.identify(studio.people.add(["mark"]).id, "PROLIFIC_PID", "abc")
                 session = "INSERT INTO sessions (id, study, version, started, seats) VALUES ('s1', 'live', 1, 0, '{}')"
                 studio.database.write(session)
-        rows = export(tmp_path / name, tmp_path / name / "out", rate=30.0, form="csv", identities=True)
+        rows = export(tmp_path / name, tmp_path / name / "out", rate=30.0, form="csv", identities=True).rows
         assert set(rows.values()) == ({0} if name == "empty" else {1, 2, len(episode.meta.utterances)}), rows
         for table, columns in COLUMNS.items():
             lines = (tmp_path / name / "out" / f"{table}.csv").read_text().splitlines()
             assert lines[0] == ",".join(columns)
+
+
+def test_an_export_leaves_a_damaged_recording_out_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "run"
+    sound, damaged = fill_store(root, 2)
+    with open_studio(root, env=ENV) as studio:
+        studio.store.add_marks([Mark(damaged, rater, 3, 1) for rater in ("p-aaaaaa", "p-bbbbbb")])
+        (studio.store.root / studio.store.path(damaged)).write_bytes(b"damaged")
+    out = tmp_path / "out"
+    said = refused("export", tiny(tmp_path, f"export.folder={out}", "export.format=jsonl"), capsys)
+    assert damaged in said and sound not in said
+    assert [json.loads(line)["episode"] for line in (out / "episodes.jsonl").read_text().splitlines()] == [sound]
+    assert len((out / "marks.jsonl").read_text().splitlines()) == 2, "marks are in the catalog"
 
 
 def test_csv_holds_no_text_that_a_spreadsheet_executes() -> None:

@@ -28,6 +28,7 @@ from interplay.env.voxel.tasksets import as_grid, is_built
 CHAT_LENGTH = 20_000  # characters; of longer chats the last ones are observed
 FIELD_OF_VIEW = 80.0  # vertical, degrees
 PRINTABLE = frozenset(string.printable)
+DRAWS = 100  # of a task that the initial blocks have not built yet
 RENDER_SIZE = 240  # height of `render`, which shows the builder's view, the zone and the target
 Observation = dict[str, Any]
 
@@ -92,7 +93,7 @@ class BuilderSites:
 
     def begin(self, site: int, rng: np.random.Generator) -> None:
         """Starts an episode in one world."""
-        task = self.chosen if self.chosen is not None else self.collection.sample(rng)
+        task = self.chosen if self.chosen is not None else self._drawn(rng)
         self.grids[site] = task.start if self._blocks is None else self._blocks
         self._ask(site, task)
         x, y, z, pitch, yaw = self.config.start_position or (0.0, _top(self.grids[site]), 0.0, 0.0, 0.0)
@@ -142,6 +143,15 @@ class BuilderSites:
         return np.concatenate(
             [view, corner_view(grid, size, size, body), corner_view(self.targets[site], size, size)], axis=1
         )
+
+    def _drawn(self, rng: np.random.Generator) -> BuildingTask:
+        """A task that the initial blocks have not built, as far as draws find one."""
+        task = self.collection.sample(rng)
+        for _ in range(DRAWS):
+            if self._blocks is None or not is_built(task, self._blocks):
+                break
+            task = self.collection.sample(rng)
+        return task
 
     def _turn(self, site: int) -> bool:
         """Asks the next turn that is not built yet. Returns whether there was one."""

@@ -254,7 +254,11 @@ def load_targets(name: str, data: str = "", split: Split = "train") -> TaskColle
         raise ValueError(f"env.targets={name} reads a file: set env.data, as env.data={examples[name]}")
     if not Path(data).exists():
         raise ValueError(f"env.data={data}: there is no such file")
-    return CustomTasks.read(data) if name == "custom" else CorpusTasks(data, split)
+    if name == "custom":
+        return CustomTasks.read(data)
+    folder = Path(data)
+    imported = any((folder / f"{each}.npz").exists() for each in IMPORTED)  # of two corpora, the named one
+    return CorpusTasks(folder / f"{name}.npz" if imported else folder, split)
 
 
 def is_built(task: BuildingTask, grid: Grid) -> bool:

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from interplay.core.files import write_whole
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.marks import rater_quality
@@ -44,8 +45,18 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of each table, also of one without
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets execute
 
 
-def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool) -> dict[str, int]:
-    """Writes every table as `<name>.csv` or `<name>.jsonl`, and returns the number of rows of each.
+class Exported(NamedTuple):
+    """What an export wrote, and what it left out."""
+
+    rows: dict[str, int]  # of each table
+    unread: list[str]  # recordings whose file can't be read, and why
+
+
+def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool) -> Exported:
+    """Writes every table as `<name>.csv` or `<name>.jsonl`.
+
+    A recording whose file can't be read is left out of `episodes`, `dialogues`, `requests` and `agreement`; its marks
+    and assignments are not in that file and are written.
 
     Args:
         root: of the run.
@@ -62,14 +73,15 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
             f"{root} has no studio whose people could be exported; type first: interplay studio {typed_name(root)}"
         )
     with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
-        tables = {**_of_store(store, rate), **_of_people(database, store)}
+        metas, unread = _metas(store)
+        tables = {**_of_store(store, metas, rate), **_of_people(database, store)}
         if identities:
             tables["identities"] = [dict(row) for row in database.rows("SELECT * FROM identities ORDER BY person")]
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in tables.items():
         write_whole(folder / f"{name}.{form}", as_csv(rows, COLUMNS[name]) if form == "csv" else as_lines(rows))
     AuditLog(root / "studio" / "audit.jsonl").note("export", "", tables=sorted(tables))
-    return {name: len(rows) for name, rows in tables.items()}
+    return Exported({name: len(rows) for name, rows in tables.items()}, unread)
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
@@ -98,9 +110,20 @@ def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def _of_store(store: EpisodeStore, rate: float) -> dict[str, Rows]:
+def _metas(store: EpisodeStore) -> tuple[dict[str, EpisodeMeta], list[str]]:
+    """The metadata of the recordings that can be read, by id, and what is wrong with the others."""
+    metas: dict[str, EpisodeMeta] = {}
+    unread = []
+    for episode in store.select(EpisodeFilter(flagged=True)):
+        try:
+            metas[episode] = store.meta(episode)
+        except (DamagedEpisode, UnknownFormat) as error:
+            unread.append(str(error))
+    return metas, unread
+
+
+def _of_store(store: EpisodeStore, metas: Mapping[str, EpisodeMeta], rate: float) -> dict[str, Rows]:
     flags = store.flags()
-    metas = {entry.id: store.meta(entry.id) for entry in store.entries(EpisodeFilter(flagged=True))}
     marks: dict[str, list[Mark]] = {}
     for mark in store.marks():
         marks.setdefault(mark.episode, []).append(mark)

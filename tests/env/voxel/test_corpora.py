@@ -10,9 +10,10 @@ from env.voxel.corpus_files import iglu_copy, mdc_copy
 
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
-from interplay.env.voxel.corpora.sessions import Changed, Spoken, changes_between
+from interplay.env.voxel.corpora.sessions import BuildSession, Changed, Spoken, changes_between
 from interplay.env.voxel.corpora.whole_corpora import WHOLE_CORPORA, compare, table
-from interplay.env.voxel.space import empty_grid, to_sparse
+from interplay.env.voxel.matching import Matcher
+from interplay.env.voxel.space import empty_grid, to_dense, to_sparse
 
 
 def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
@@ -114,6 +115,35 @@ def test_single_turns_start_after_what_their_tape_recovers(tmp_path: Path) -> No
         "words of an instruction, most": 7,
     }
     assert sum(count for reason, count in corpus.left_out.items() if "damaged rebuilt targets" in reason) == 1
+
+
+def test_a_question_of_the_builder_has_no_world_of_its_own(tmp_path: Path) -> None:
+    folder = iglu_copy(tmp_path)
+    (file,) = folder.rglob("dialogs.csv")
+    turns = file.parent / "builder-data" / "9-c118"
+    (turns / "step-2").rename(turns / "step-4")
+    rows = ["9-c118,c118,1,True,a yellow block,,", "9-c118,c118,2,True,,,where?"]
+    rows += ["9-c118,c118,3,True,,in the middle,", "9-c118,c118,4,True,,,"]
+    file.write_text(file.read_text().splitlines()[0] + "\n" + "\n".join(rows) + "\n")
+    dialogue = read_iglu(folder).sessions[-1]
+    assert [str(event) for event in dialogue.events[:3]] == [
+        "<Architect> a yellow block",
+        "<Builder> where?",
+        "<Architect> in the middle",
+    ]
+    assert to_sparse(dialogue.end) == [(0, 0, 0, 2)]
+
+
+def test_the_whole_stands_where_the_session_built_it() -> None:
+    """A step counts wherever the rest still fits, which the place of the gold structure does not say."""
+    gold = to_dense([(-5, 0, 0, 6), (-4, 0, 0, 1), (-3, 0, 0, 2)])
+    red, blue, yellow = Changed((0, 8, 5), 6), Changed((0, 9, 5), 1), Changed((0, 10, 5), 2)
+    asked, more = Spoken("Architect", "red, then blue"), Spoken("Architect", "then yellow")
+    session = BuildSession("s", "C8", "train", empty_grid(), [asked, red, blue, more, yellow], gold)
+    first, _ = session.tasks()
+    assert np.array_equal(first["whole"], session.end)
+    in_the_west = to_dense([(-5, 0, 0, 6), (-4, 0, 0, 1)])
+    assert Matcher(first["target"], first["whole"]).best(in_the_west).size == 2
 
 
 def test_a_tape_without_a_start_is_left_out(tmp_path: Path) -> None:

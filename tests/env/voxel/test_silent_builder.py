@@ -141,6 +141,12 @@ def test_start_position_and_initial_blocks() -> None:
         full.reset()
 
 
+def test_no_task_is_drawn_that_the_initial_blocks_have_built() -> None:
+    env: Any = made(initial_blocks=[(0, 0, 0, 1), (1, 0, 0, 1)]).unwrapped  # blue rows of one and of two
+    for seed in range(40):
+        env.reset(seed=seed)
+
+
 def test_a_task_without_a_start_grid_begins_empty() -> None:
     observation, _ = made().reset(seed=0)
     assert not observation["grid"].any()

@@ -316,6 +316,16 @@ def test_targets_of_a_corpus_are_of_one_split(tmp_path: Path) -> None:
         make_voxel(VoxelConfig(**settings, split="val"))  # type: ignore[arg-type]
 
 
+def test_of_two_imported_corpora_one_is_named(tmp_path: Path) -> None:
+    for name, color in (("mdc", 1), ("iglu", 2)):
+        target = as_grid([(0, 0, 0, color)])
+        row = {"instruction": "one", "chat": "", "start": as_grid([]), "target": target, "whole": target}
+        CorpusTasks.write(tmp_path / f"{name}.npz", [{**row, "split": "train", "source": name}])
+    assert len(CorpusTasks(tmp_path)) == 2
+    for name in ("mdc", "iglu"):
+        assert [task for task, _ in load_targets(name, str(tmp_path))] == [f"{name}/0"]
+
+
 def test_splits_are_named() -> None:
     with pytest.raises(ValueError, match="split=valid: one of train, heldout, val, test, all"):
         VoxelConfig(targets="mdc", data="x", split="valid")  # type: ignore[arg-type]

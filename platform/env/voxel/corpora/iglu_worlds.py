@@ -115,7 +115,8 @@ def _read_dialogues(file: Path, corpus: ReadCorpus) -> None:
             for row in sorted(turns, key=lambda each: int(each["StepId"])):
                 events += _lines(row)
                 world = file.parent / "builder-data" / key / f"step-{row['StepId']}"
-                if int(row["StepId"]) % 2 == 0:  # the builder's turn
+                asks = bool(row.get("ClarifyingQuestion")) and not world.exists()  # and changes nothing
+                if int(row["StepId"]) % 2 == 0 and not asks:  # the builder's turn
                     now = _ending(_json(world), corpus.left_out)
                     events += changes_between(grid, now)
                     grid = now

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from interplay.env.voxel.matching import Matcher, posed
 from interplay.env.voxel.space import Cell, Grid, is_supported
 
 ARCHITECT, BUILDER = "Architect", "Builder"
@@ -70,9 +71,16 @@ class BuildSession:
         if said or changes:
             yield said, changes
 
+    def _whole(self) -> Grid:
+        """The gold structure in the pose in which it was built; what was built, if there is no such structure."""
+        if self.gold is None:
+            return self.end
+        match = Matcher(self.gold).best(self.end)
+        return posed(self.gold, match.rotation, match.dx, match.dz) if match.size else self.end
+
     def tasks(self) -> Iterator[Mapping[str, Any]]:
         """A task for each run of changes, as `CorpusTasks.write` takes it. Runs that change nothing are left out."""
-        whole = self.end if self.gold is None else self.gold
+        whole = self._whole()
         grid, chat = self.start.copy(), list[str]()
         for said, changes in self.runs():
             before = grid.copy()
