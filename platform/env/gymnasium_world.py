@@ -249,13 +249,13 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
         spec = gymnasium.spec(name)
         modes = getattr(_creator(spec), "metadata", {}).get("render_modes", ())
         drawn = {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
-        limit = {"max_steps": config.max_steps} if config.max_steps and name.startswith(GRIDS) else {}
+        limit: dict[str, Any] = {"max_steps": config.max_steps} if config.max_steps and name.startswith(GRIDS) else {}
         env = gymnasium.make(
             spec,
             max_episode_steps=config.max_steps,
             disable_env_checker=True,
             **drawn,
-            **(limit | config.kwargs),
+            **{**limit, **config.kwargs},
         )
     except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,16 +93,20 @@ def test_an_item_says_nothing_about_its_origin(studio: StudioContext) -> None:
 
 @pytest.mark.parametrize("part", ["film", "strip", "full/0"])
 def test_a_film_that_cannot_be_drawn_says_nothing_about_its_origin(
-    part: str, studio: StudioContext, caplog: pytest.LogCaptureFixture
+    part: str, studio: StudioContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = rater(studio)
     item = given(client)
     file = studio.film_source(episode_of(studio, item)).path
-    file.unlink()
+
+    async def fails(request: Mapping[str, Any]) -> str:
+        return f"{request['path']} is missing"
+
+    monkeypatch.setattr(studio.films, "_ask", fails)
     answer = client.get(f"/api/items/{item['item']}/{part}")
     assert answer.status_code == 503 and "unusable" in answer.text
     assert file.stem not in answer.text and str(file.parent) not in answer.text
-    assert str(file) in caplog.text, "researchers find the reason in the log"
+    assert f"{file} is missing" in caplog.text, "researchers find the reason in the log"
 
 
 def test_a_mark_is_stored_at_the_frame_before_the_one_shown(studio: StudioContext) -> None:
