@@ -39,7 +39,7 @@ from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
-from interplay.stages.outdated_results import outdated_results
+from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
@@ -195,8 +195,8 @@ def _measures(run: Run) -> dict[str, Any]:
 
 
 def _labels(run: Run) -> dict[str, str]:
-    """The printed names of all agents that may have been evaluated; those without a label are printed as typed."""
-    return AGENT_LABELS | {name: name for name in evaluate_stage.stages_of(run) if name not in AGENT_LABELS}
+    """The printed names of all agents that have been measured; those without a label are printed as typed."""
+    return AGENT_LABELS | {name: name for name in measured_agents(run) if name not in AGENT_LABELS}
 
 
 def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""Results of agents that have been trained since they were measured."""
+"""The agents that have results in a run, and those of them that have been trained since they were measured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from interplay.learner.checkpoint import CheckpointError
@@ -20,6 +20,11 @@ MEASUREMENTS = (
 )
 
 
+def measured_agents(run: Run) -> list[str]:
+    """The names of the agents that have results, also of those that the settings of this command do not name."""
+    return list(dict.fromkeys(name for _, _, folder in MEASUREMENTS for name, _ in _measured(run, folder)))
+
+
 def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
     """A sentence for each result of another checkpoint than the newest of its agent, with the command that renews it.
 
@@ -28,19 +33,21 @@ def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
     Args:
         labels: printed names of the agents.
     """
+    stages = evaluate_stage.stages_of(run)
     return [
         f"{labels[name]} {did} at {_stated(kept)}; {difference}. Measure it again with: {run.command(verb)}"
-        for name, stage in evaluate_stage.stages_of(run).items()
         for did, verb, folder in MEASUREMENTS
-        if (kept := _kept_player(run, folder, name)) and (difference := _difference(run, stage, kept))
+        for name, kept in _measured(run, folder)
+        if (difference := _difference(run, stages.get(name, kept["stage"]), kept))
     ]
 
 
-def _kept_player(run: Run, folder: str, name: str) -> dict[str, Any] | None:
-    """The checkpoint that results state; None without results, or if an older version did not state it."""
-    file = run.stage(folder).path / f"{name}.json"
-    found = read_json(file).get("agent") if file.exists() else None
-    return found if isinstance(found, dict) and {"stage", "update"} <= set(found) else None
+def _measured(run: Run, folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The agents with results in a folder, and the checkpoints that these state; older versions did not."""
+    for file in sorted(run.stage(folder).path.glob("*.json")):
+        kept = read_json(file).get("agent")
+        if isinstance(kept, dict) and {"stage", "update"} <= set(kept):
+            yield file.stem, kept
 
 
 def _difference(run: Run, stage: str, kept: Mapping[str, Any]) -> str:
