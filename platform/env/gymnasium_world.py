@@ -257,7 +257,12 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             **drawn,
             **{**limit, **config.kwargs},
         )
-    except (gymnasium.error.Error, ModuleNotFoundError, TypeError) as refused:  # TypeError: of unknown `kwargs`
+    except ModuleNotFoundError as missing:
+        raise ValueError(
+            f"env.id={config.id!r} cannot be made: {missing}. Install its package, or type PYTHONPATH=FOLDER before "
+            "the command for a module in a folder"
+        ) from missing
+    except (gymnasium.error.Error, TypeError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused
     if spec.nondeterministic:
         env.close()
