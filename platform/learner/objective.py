@@ -113,11 +113,15 @@ class Term(NamedTuple):
 
 
 # Means that are 0 where there was nothing to average, by the total that says so.
-MEANS_OVER = {"ibt_pairs": ("ibt", "ibt_accuracy", "ibt_margin"), "marks_seen": ("marks_sign_accuracy",)}
+MEANS_OVER = {
+    "ibt_pairs": ("ibt", "ibt_accuracy", "ibt_margin"),
+    "marks_seen": ("marks_sign_accuracy",),
+    "utterances": ("token_cloning",),
+}
 
 
 def without_empty_means(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The metrics of an update without means over no pair or no mark, whose 0 would count as a bad one in averages."""
+    """The metrics of an update without means over nothing, whose 0 would count in averages."""
     empty = {name for total, names in MEANS_OVER.items() if metrics.get(total) == 0 for name in names}
     return {name: value for name, value in metrics.items() if name not in empty}
 
@@ -218,4 +222,5 @@ def _language_cloning(
     if config.words == "step":
         steps = mask.sum()
         token_mean = Mean(words.loss * words.utterances / steps.clamp(min=1), steps)
-    return Term("language_cloning", (gate_mean, token_mean), config.weights.language_cloning, extra)
+    totals = {"utterances": words.utterances}
+    return Term("language_cloning", (gate_mean, token_mean), config.weights.language_cloning, extra, totals)

@@ -297,6 +297,19 @@ def test_words_are_averaged_over_utterances_or_steps() -> None:
     assert found["step"]["token_cloning"] == found["utterance"]["token_cloning"]
 
 
+def test_batches_without_an_utterance_have_no_loss_of_words() -> None:
+    """A loss of 0 would count as the best one in the mean over updates."""
+    agent = tiny_agent(LineWorld())
+    learner, rows = learner_of(agent), demonstrated(agent)
+    spoken = learner.update(demonstrated=rows)
+    assert spoken["utterances"] > 0 and spoken["token_cloning"] > 0
+    for name in ("spoke", "tokens"):
+        rows.arrays[name][:] = 0
+    silent = learner.update(demonstrated=rows)
+    assert silent["utterances"] == 0 and "token_cloning" not in silent
+    assert silent["language_cloning"] == pytest.approx(silent["gate_cloning"])
+
+
 def test_words_may_be_cloned_where_movement_and_gate_are_not() -> None:
     """The losses are those of the rows that they count, and a mean over utterances."""
     words_alone, streams = demonstrated(tiny_agent(LineWorld())), demonstrated(tiny_agent(LineWorld()))
