@@ -36,8 +36,8 @@ def check_unique(names: Sequence[str], setting: str) -> None:
     Raises:
         ValueError: one is.
     """
-    if problems := repeated(names, setting):
-        raise ValueError(*problems)
+    for problem in repeated(names, setting):
+        raise ValueError(problem)
 
 
 def repeated(names: Sequence[str], setting: str) -> list[str]:

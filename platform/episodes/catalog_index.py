@@ -291,10 +291,8 @@ class EpisodeIndex(ABC):
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
-        query, values = (
-            "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL",
-            list[object](),
-        )
+        query = "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL"
+        values: list[object] = []
         if rater is not None:
             query, values = query + " AND rater = ?", [rater]
         if episodes is not None:

@@ -101,7 +101,8 @@ def report(run: Run) -> Path:
     spec = run.make_world().spec
     found = heldout_of(run)
     examined = examine(run, found) if found is not None else None
-    probes, labels = _probes(run, spec), _labels(run)
+    labels = _labels(run)
+    probes, measures = _probes(run, spec, labels), _measures(run, labels)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
@@ -118,20 +119,20 @@ def report(run: Run) -> Path:
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         outdated=outdated_results(run, labels),
         probes=probes,
-        measures={labels[name]: measures for name, measures in _measures(run).items()},
+        measures={labels[name]: found for name, found in measures.items()},
         rounds=rounds_on_probes(run, spec),
         round_records=round_records(run, found),
         free_play={labels[name]: shares for name, shares in free_play_by_agent(run, labels).items()},
         free_play_kinds={labels.get(name, name): kinds for name, kinds in free_play_kinds(run, labels).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
-        scenarios=_scenarios(run, spec),
+        scenarios=_scenarios(run, spec, labels),
         live=_live(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
     for sentence in material.outdated:
         logger.warning("%s", sentence)
-    return write_report(run.folder, _summary(run, material, examined, records), material)
+    return write_report(run.folder, _summary(run, material, examined, records, labels), material)
 
 
 def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
@@ -150,7 +151,11 @@ def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _summary(
-    run: Run, material: ReportData, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
+    run: Run,
+    material: ReportData,
+    examined: Examination | None,
+    records: Mapping[str, Mapping[str, Any]],
+    labels: Mapping[str, str],
 ) -> dict[str, Any]:
     shares = findings.shares(material.probes) if material.probes is not None else {}
     figures = findings.reward_model_figures(examined.results) if examined and examined.results else None
@@ -164,9 +169,9 @@ def _summary(
         "probes": _by_name(shares),
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
-        "measures": _measures(run),
-        "free_play": free_play_by_agent(run, _labels(run)),
-        "free_play_kinds": free_play_kinds(run, _labels(run)),
+        "measures": _measures(run, labels),
+        "free_play": free_play_by_agent(run, labels),
+        "free_play_kinds": free_play_kinds(run, labels),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "live": material.live.to_json() if material.live else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
@@ -187,10 +192,10 @@ def _summary(
     }
 
 
-def _measures(run: Run) -> dict[str, Any]:
+def _measures(run: Run, labels: Mapping[str, str]) -> dict[str, Any]:
     """Means of what tasks measure by agent, kind of task and name; agents without any are left out."""
     folder = run.stage("evaluate")
-    found = {name: mean_measures(read_results(folder, name)) for name in _labels(run)}
+    found = {name: mean_measures(read_results(folder, name)) for name in labels}
     return {name: measures for name, measures in found.items() if measures}
 
 
@@ -235,9 +240,8 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
+def _probes(run: Run, spec: WorldSpec, labels: Mapping[str, str]) -> ProbeResults | None:
     folder = run.stage(evaluate_stage.STAGE)
-    labels = _labels(run)
     found = on_same_probes({name: read_results(folder, name) for name in labels})
     if not found:
         return None
@@ -283,10 +287,9 @@ def _agent_name(root: Path, checkpoint: str) -> str:
     return str(folder.relative_to(root.resolve())) if folder.is_relative_to(root.resolve()) else checkpoint
 
 
-def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:
+def _scenarios(run: Run, spec: WorldSpec, labels: Mapping[str, str]) -> ScenarioResults | None:
     """The continuations of the agents that have finished them, on the scenarios that all of these share."""
     folder = run.stage(CONTINUE)
-    labels = _labels(run)
     found = {name: rows for name in labels if (rows := read_continuations(folder, name))}
     if not found:
         return None
