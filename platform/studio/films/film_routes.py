@@ -1,6 +1,6 @@
 """Routes of films. A rater asks by the item that it was given, an adjudicator by the episode.
 
-The reason of a failure may name the episode, whose id says which agent played, so that raters do not see it.
+The reason of a failure may name the file of the episode. Raters do not see it, because they judge blind.
 """
 
 from __future__ import annotations
