@@ -6,7 +6,7 @@ import fcntl
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,9 @@ class RunSummary:
     rows: tuple[Mapping[str, float | None], ...] = ()  # metrics, oldest first
     workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.heartbeat.WorkerStatus`
     status_age: float | None = None  # seconds since the workers last reported; None without workers
-    # Since the run last wrote anything, 0 while another stage is at work; None while a training stage is active.
+    # Since the run last wrote anything, 0 while another stage is running; None while a training stage is active.
     silent_seconds: float | None = None
+    untrained: str = ""  # the stage that is running and does not train, as evaluate
     read_at: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
@@ -70,10 +71,11 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     patterns = [f"{of_round}*/{name}" for name in names for of_round in ("", "round-*/")]
     folders = sorted({file.parent for pattern in patterns for file in root.glob(pattern)}, key=_last_activity)
     active = [folder for folder in folders if _is_active(folder, now)]
-    silent_seconds = None if active else 0.0 if _is_at_work(root) else now - _last_write(root)
+    other = "" if active else _stage_at_work(root)
+    silent_seconds = None if active else 0.0 if other else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
-        return _summarize(root, shown[-1], silent_seconds, now)
-    summary = RunSummary(root.name, silent_seconds=silent_seconds, read_at=now)
+        return replace(_summarize(root, shown[-1], silent_seconds, now), untrained=other)
+    summary = RunSummary(root.name, silent_seconds=silent_seconds, untrained=other, read_at=now)
     if summary.ended:
         raise ValueError(f"{root} has no active training stage; name the run that you mean, for example run.name=mine")
     return summary
@@ -112,9 +114,10 @@ def _is_active(folder: Path, now: float) -> bool:
     return now - last_report <= ENDED_AFTER_SECONDS and not _is_finished(folder)
 
 
-def _is_at_work(root: Path) -> bool:
-    """True if a process holds the lock of a stage that does not train, which may write nothing for minutes."""
-    return any(_is_locked(file) for pattern in ("*/.busy", "round-*/*/.busy") for file in root.glob(pattern))
+def _stage_at_work(root: Path) -> str:
+    """A stage that does not train, which may write nothing for minutes, if a process holds its lock; otherwise empty."""
+    files = (file for pattern in ("*/.busy", "round-*/*/.busy") for file in root.glob(pattern))
+    return next((str(file.parent.relative_to(root)) for file in files if _is_locked(file)), "")
 
 
 def _is_locked(file: Path) -> bool:
