@@ -126,7 +126,7 @@ def _import(config: Config) -> int:
 
 
 def _look(config: Config) -> int:
-    run = _open(config)
+    run = _open(config, read_only=True)
     path = world_sheet.draw_world_sheet(run.make_world(), seed=run.seed, path=run.root / "look.png")
     sys.stdout.write(f"What the players see, and the whole: {path.resolve()}\n")
     return 0
@@ -195,7 +195,7 @@ def _crowd(config: Config) -> int:
 
 
 def _catalog(config: Config) -> int:
-    run = _open(config)
+    run = _open(config, read_only=True)
     paths = contact_sheets.draw_contact_sheets(run.make_world(), seed=run.seed, folder=run.root / "catalog")
     lines = [f"  {path.resolve()}\n" for path in paths]
     sys.stdout.write(
@@ -245,16 +245,16 @@ def _print_config(config: Config) -> int:
     return 0
 
 
-def _open(config: Config) -> Run:
+def _open(config: Config, *, read_only: bool = False) -> Run:
     retain_freed_memory()
     torch.set_num_threads(config.runtime.learner_threads)
-    return open_run(config)
+    return open_run(config, read_only=read_only)
 
 
 def _open_existing(config: Config) -> Run:
     """The run, for verbs that only read it. Raises ValueError as `_refuse_missing`."""
     _refuse_missing(config)
-    return _open(config)
+    return _open(config, read_only=True)
 
 
 def _refuse_missing(config: Config) -> None:

@@ -289,7 +289,7 @@ class ReportData:
     title: str = "Interplay run"
     stages: Sequence[StageRecord] = ()
     seeds: Mapping[str, int] = field(default_factory=dict)
-    config: str = ""  # YAML
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the world and of each stage, as JSON
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
     filmstrips: Sequence[Filmstrip] = ()

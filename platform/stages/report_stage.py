@@ -108,7 +108,7 @@ def report(run: Run) -> Path:
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
         stages=[_stage(run, name, record) for name, record in records.items() if record],
         seeds=_seeds(run, records),
-        config=json.dumps(asdict(run.config), indent=1),
+        settings={name: json.dumps(found, indent=1) for name, found in _settings(run, records).items()},
         versions={name: version(name) for name in ("interplay", *PACKAGES)} | {"python": machine.python_version()},
         machine={"cores": str(os.cpu_count()), "system": machine.platform(), "processor": _processor()},
         filmstrips=_filmstrips(run, spec),
@@ -133,6 +133,11 @@ def report(run: Run) -> Path:
     for sentence in material.outdated:
         logger.warning("%s", sentence)
     return write_report(run.folder, _summary(run, material, examined, records, labels), material)
+
+
+def _settings(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The settings of the world, and those that each stage ran with, whatever is typed for the report."""
+    return {"env": dict(run.config.env)} | {name: record["settings"] for name, record in records.items() if record}
 
 
 def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
@@ -162,7 +167,7 @@ def _summary(
     return {
         "run": run.config.run.name,
         "seeds": material.seeds,
-        "config": asdict(run.config),
+        "settings": _settings(run, records),
         "versions": material.versions,
         "machine": material.machine,
         "outdated": list(material.outdated),

@@ -129,8 +129,11 @@ class Run:
         return f"interplay {verb} {typed_name(self.base or self.root)}{of_round}"
 
 
-def open_run(config: Config) -> Run:
+def open_run(config: Config, *, read_only: bool = False) -> Run:
     """Creates the run's folder if necessary, and records the configuration.
+
+    Args:
+        read_only: for what only reads the run: a configuration that is recorded already is left as it is.
 
     Raises:
         ValueError: the folder can't be made, or is a link to a folder that does not exist.
@@ -148,7 +151,8 @@ def open_run(config: Config) -> Run:
     _check_same_world(root, config)
     run = Run(root, config_of_round(config))
     run.folder.mkdir(exist_ok=True)
-    write_json(run.folder / "config.json", asdict(run.config))
+    if not (read_only and (run.folder / "config.json").exists()):
+        write_json(run.folder / "config.json", asdict(run.config))
     return run
 
 

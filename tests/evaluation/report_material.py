@@ -59,7 +59,7 @@ def material() -> ReportData:
         title="A <run> & more",
         stages=[StageRecord("collect", 65.0, {"episodes": 600, "share": 0.5})],
         seeds={"run": 7},
-        config="agent:\n  size: <nano>\n",
+        settings={"clone": '{"size": "<nano>"}'},
         versions={"torch": "2"},
         machine={"cores": "2"},
         filmstrips=[Filmstrip("Solved", "lift the <b>ball</b>", "at 2 s", [picture(9), picture(99)], ["0 s", "2 s"])],

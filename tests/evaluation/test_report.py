@@ -99,7 +99,7 @@ def test_utterances_are_escaped(whole: str) -> None:
     assert "lift the &lt;b&gt;ball&lt;/b&gt;" in whole
     assert "<b>ball" not in whole
     assert "A &lt;run&gt; &amp; more" in whole
-    assert "size: &lt;nano&gt;" in whole
+    assert "Settings of clone" in whole and "&lt;nano&gt;" in whole
 
 
 def test_a_script_in_any_text_is_inert() -> None:
@@ -112,7 +112,7 @@ def test_a_script_in_any_text_is_inert() -> None:
     shown = render_page(
         ReportData(
             title=attack,
-            config=attack,
+            settings={attack: attack},
             filmstrips=[strip],
             traces=[trace],
             probes=named,

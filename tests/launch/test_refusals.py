@@ -262,9 +262,13 @@ def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
                            ("reinforce", {"seed": 3, "reinforce": {"reward": "world"}})):  # fmt: skip
         run.stage(name).path.mkdir()
         write_json(run.stage(name).path / "stage.json", {"settings": settings, "finished": True, "seconds": 1.0})
+    config = (run.root / "config.json").read_text()
     interplay("report", tiny(tmp_path, "run.seed=1"))
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert summary["seeds"] == {"run": 3, "evaluation": 8}
+    assert summary["settings"].keys() == {"env", "collect", "evaluate", "reinforce"}
+    assert summary["settings"]["reinforce"] == {"seed": 3, "reinforce": {"reward": "world"}}
+    assert (run.root / "config.json").read_text() == config  # what was typed for the report is not recorded
     assert "Return, held-out" in [each["label"] for each in summary["results"]["headlines"]]
 
 
@@ -296,6 +300,6 @@ def test_a_refused_stage_removes_no_run_that_it_did_not_make(
         (run.root / "collect").mkdir()  # another process has begun to record
         return run
 
-    monkeypatch.setattr(verbs, "open_run", lambda config: beside_another(open_run(config)))
+    monkeypatch.setattr(verbs, "open_run", lambda config, **given: beside_another(open_run(config, **given)))
     refused("clone", [*settings, "run.name=other"], capsys)
     assert (tmp_path / "other/config.json").exists()

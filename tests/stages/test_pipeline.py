@@ -105,8 +105,8 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     assert {"collect", "clone", "collect-agent", "reward", "reinforce"} <= set(found["throughput"])
     assert all(rate > 0 for rate in found["throughput"].values())
     assert found["seeds"]["run"] == 1
-    assert found["config"]["env"]["image"] == [16, 24]
-    assert found["config"]["clone"]["learner"]["objective"]["cloning"] == "mean"  # `demo` is experiment=demo
+    assert found["settings"]["env"]["image"] == [16, 24]
+    assert found["settings"]["clone"]["clone"]["learner"]["objective"]["cloning"] == "mean"  # `demo` is experiment=demo
     assert list(found["seconds"]) == [stage.name for stage in stages_of_round(1)]
     page = (demo / "run" / "report.html").read_text()
     assert "<svg" in page
@@ -235,7 +235,7 @@ def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path, house: tuple
     found = summary(tmp_path)
     assert found["probes"]
     assert all({"bc", "bc_rl"} <= set(by_agent) for by_agent in found["probes"].values())
-    assert f"env.id={found['config']['env']['id']}" == house[0]
+    assert f"env.id={found['settings']['env']['id']}" == house[0]
 
 
 def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
