@@ -47,6 +47,11 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
 
 
 def _at(run: Run, path: Path) -> FoundEpisode:
+    if not path.exists():
+        raise ValueError(
+            f"there is no file {path}; type the path of an episode's file, or an id of {run.root}, as those of "
+            f"ls {run.root}/store/episodes/*"
+        )
     episode = load(path)
     folders = path.resolve().parents
     store = folders[2] if len(folders) > 3 and folders[1].name == "episodes" else None

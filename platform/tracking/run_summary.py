@@ -115,7 +115,7 @@ def _is_active(folder: Path, now: float) -> bool:
 
 
 def _stage_at_work(root: Path) -> str:
-    """A stage that does not train, which may write nothing for minutes, if a process holds its lock; otherwise empty."""
+    """The stage that does not train and whose lock a process holds, or empty. It may write nothing for minutes."""
     files = (file for pattern in ("*/.busy", "round-*/*/.busy") for file in root.glob(pattern))
     return next((str(file.parent.relative_to(root)) for file in files if _is_locked(file)), "")
 
