@@ -2,7 +2,9 @@
 import { post, Refused } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { Film } from '../film.js';
-import { actionsByKey, assigned, DEFAULT_KEYS, keyName, readable } from '../keys.js';
+import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
+import { ask, askWhyUnusable, changeKeys, showResults, showRules } from '../mark_dialogs.js';
+import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
 import { begin, say } from '../page.js';
 import { Timeline } from '../timeline.js';
@@ -12,8 +14,6 @@ const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
 const FAR_SECONDS = 2;
 const FLASH_MS = 500;
 const LITTLE_WATCHED = 50; // percent; below it, finishing without a mark asks once
-const REASONS = ['unusable.picture', 'unusable.words', 'unusable.nothing', 'unusable.other'];
-const EXAMPLES = [[1, 'rules.e1'], [1, 'rules.e2'], [1, 'rules.e3'], [-1, 'rules.e4'], [-1, 'rules.e5'], [-1, 'rules.e6'], [-1, 'rules.e7']];
 
 const person = await begin();
 const study = new URLSearchParams(location.search).get('study') ?? '';
@@ -30,10 +30,7 @@ const outbox = new Outbox(person.person, (waiting, problem) => {
 
 /** @type {any} */ let item = null;
 /** @type {any} */ let film = null;
-/** @type {{id: string, shown: number, sign: number, utterance: number|null}[]} */ let marks = [];
-/** @type {{added: any[], removed: any[]}[]} */ let past = [];
-/** @type {{added: any[], removed: any[]}[]} */ let future = [];
-let chosen = '';
+let edits = new MarkEdits([], sent);
 let playing = false;
 let speed = 1;
 let finished = 0;
@@ -41,7 +38,6 @@ let most = 0;
 let keys = person.settings.keys ?? {};
 let actions = actionsByKey(keys);
 
-const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
 const step = () => film.plan.strip_every;
 const seconds = (/** @type {number} */ frame) => frame / film.plan.rate;
@@ -52,20 +48,11 @@ const clock = (/** @type {number} */ frame) => {
 
 // ---- marks
 
-/** @param {any[]} added @param {any[]} removed @param {boolean} [remember] */
-async function edit(added, removed, remember = true) {
-  for (const mark of removed) {
-    marks = marks.filter((each) => each.id !== mark.id);
-    outbox.add(path('undo'), { mark: mark.id });
-  }
-  for (const mark of added) {
-    marks.push(mark);
-    const { id, shown, sign, utterance } = mark;
-    outbox.add(path('marks'), { id, frame: shown, sign, utterance, by: mark.by ?? 'click', playing, speed, seen: film.seen.size });
-  }
-  if (remember) {
-    past.push({ added, removed });
-    future = [];
+/** Sends an edit of the marks to the studio. @param {import('../mark_edits.js').Edit} edit */
+function sent({ added, removed }) {
+  for (const mark of removed) outbox.add(path('undo'), { mark: mark.id });
+  for (const { id, shown: frame, sign, utterance, by } of added) {
+    outbox.add(path('marks'), { id, frame, sign, utterance, by: by ?? 'click', playing, speed, seen: film.seen.size });
   }
   draw();
 }
@@ -73,71 +60,28 @@ async function edit(added, removed, remember = true) {
 /** @param {number} sign @param {string} by */
 function markMoment(sign, by) {
   if (!film || film.shown < 0) return;
-  const mark = { id: newId(), shown: film.shown, sign, utterance: null, by };
-  chosen = mark.id;
-  edit([mark], []);
+  edits.moment(film.shown, sign, by);
   flash(sign);
-}
-
-/** @param {number} number @param {number} sign */
-function markUtterance(number, sign) {
-  const before = marks.filter((mark) => mark.utterance === number);
-  const same = before.some((mark) => mark.sign === sign);
-  edit(same ? [] : [{ id: newId(), shown: item.dialogue[number].frame, sign, utterance: number }], before);
-}
-
-/** Undoes or redoes: what comes back is a new mark, because an undone one stays undone. @param {any[]} from @param {any[]} to */
-function turn(from, to) {
-  const last = from.pop();
-  if (!last) return;
-  const back = last.removed.map((/** @type {any} */ mark) => ({ ...mark, id: newId() }));
-  const gone = last.added.filter((/** @type {any} */ mark) => marks.some((each) => each.id === mark.id));
-  renamed(last.removed, back);
-  to.push({ added: back, removed: gone });
-  edit(back, gone, false);
-}
-
-/** Later undos find a mark that came back under its new id. @param {any[]} old @param {any[]} now */
-function renamed(old, now) {
-  for (const edits of [past, future]) {
-    for (const each of edits) {
-      each.added = each.added.map((mark) => now[old.findIndex((before) => before.id === mark.id)] ?? mark);
-      each.removed = each.removed.map((mark) => now[old.findIndex((before) => before.id === mark.id)] ?? mark);
-    }
-  }
-}
-
-/** The chosen mark, or the one nearest to the picture. */
-function nearestMark() {
-  const moments = marks.filter((mark) => mark.utterance === null);
-  const found = moments.find((mark) => mark.id === chosen && mark.shown === film.shown);
-  return found ?? moments.sort((a, b) => Math.abs(a.shown - film.shown) - Math.abs(b.shown - film.shown))[0];
 }
 
 /** @param {number} direction */
 function moveMark(direction) {
-  const mark = nearestMark();
+  const mark = edits.nearest(film.shown);
   if (!mark) return;
   const to = film.nearest(mark.shown + direction * step());
-  const moved = { ...mark, id: newId(), shown: to };
-  chosen = moved.id;
-  edit([moved], [mark]);
+  edits.move(mark, to);
   go(to);
 }
 
 function removeMark() {
-  const mark = nearestMark();
-  if (mark) edit([], [mark]);
+  const mark = edits.nearest(film.shown);
+  if (mark) edits.remove(mark);
 }
 
 /** @param {number} direction */
 function toMark(direction) {
-  const ordered = marks.filter((mark) => (mark.shown - film.shown) * direction > 0)
-    .sort((a, b) => (a.shown - b.shown) * direction);
-  if (ordered.length) {
-    chosen = ordered[0].id;
-    go(ordered[0].shown);
-  }
+  const mark = edits.next(film.shown, direction);
+  if (mark) go(mark.shown);
 }
 
 // ---- moving through the film
@@ -207,20 +151,20 @@ function draw() {
     frames: item.frames,
     cursor: Math.max(0, film.shown),
     dialogue: item.dialogue,
-    lanes: [{ name: word('mark.lane_marks'), chosen, marks: marks.map((mark) => ({ ...mark, frame: mark.shown })) }],
+    lanes: [{ name: word('mark.lane_marks'), chosen: edits.chosen, marks: edits.marks.map((mark) => ({ ...mark, frame: mark.shown })) }],
     loaded: /** @type {any} */ (loadedParts()),
   });
-  const missing = item.dialogue.filter((/** @type {any} */ each) => each.role === 'solver' && !marks.some((mark) => mark.utterance === each.number));
+  const missing = item.dialogue.filter((/** @type {any} */ each) => each.role === 'solver' && !edits.marks.some((mark) => mark.utterance === each.number));
   byId('unsigned').textContent = missing.length ? word('mark.unsigned', { count: missing.length }) : '';
   for (const row of byId('dialogue').children) {
-    const mine = marks.find((mark) => mark.utterance === Number(row.dataset.number));
+    const mine = edits.marks.find((mark) => mark.utterance === Number(row.dataset.number));
     for (const button of row.querySelectorAll('[aria-pressed]')) {
       button.setAttribute('aria-pressed', String(Boolean(mine) && mine?.sign === Number(button.dataset.sign)));
     }
   }
-  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { episode: finished + 1, most, marks: marks.length });
-  byId('undo').disabled = !past.length;
-  byId('redo').disabled = !future.length;
+  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { episode: finished + 1, most, marks: edits.marks.length });
+  byId('undo').disabled = !edits.past.length;
+  byId('redo').disabled = !edits.future.length;
 }
 
 /** The percentage of the recorded steps that were on screen. */
@@ -259,7 +203,7 @@ function dialogueRows() {
       'aria-pressed': 'false',
       'aria-label': word(sign > 0 ? 'mark.said_plus' : 'mark.said_minus', { text: each.text }),
       text: sign > 0 ? '+' : '−',
-      onclick: () => markUtterance(each.number, sign),
+      onclick: () => edits.utterance(each.number, each.frame, sign),
     }))),
   )));
 }
@@ -287,8 +231,7 @@ async function next() {
     return;
   }
   ({ item } = answer);
-  ({ marks } = item);
-  [past, future, chosen] = [[], [], ''];
+  edits = new MarkEdits(item.marks, sent);
   [finished, most] = [answer.finished, answer.most];
   byId('work').hidden = false;
   byId('loading').hidden = false;
@@ -307,7 +250,7 @@ async function next() {
   dialogueRows();
   draw();
   byId('bar').focus({ preventScroll: true });
-  if (!finished && !marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
+  if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 
 /** @param {any} standing */
@@ -327,8 +270,8 @@ function over(standing) {
 async function finish(confirmed = false) {
   const button = byId('finish');
   if (button.disabled) return; // pressed again before the next recording is on screen
-  if (!confirmed && !marks.length && watched() < LITTLE_WATCHED) {
-    ask('finish.title', word('finish.unwatched', { share: watched() }), 'finish.anyway', () => finish(true));
+  if (!confirmed && !edits.marks.length && watched() < LITTLE_WATCHED) {
+    askFirst('finish.title', word('finish.unwatched', { share: watched() }), 'finish.anyway', () => finish(true));
     return;
   }
   play(false);
@@ -337,9 +280,9 @@ async function finish(confirmed = false) {
     await outbox.empty();
     const answer = await post(path('finish'), { confirmed, seen: film.seen.size });
     if (!answer.finished) {
-      ask('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
+      askFirst('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
     } else if (answer.result) {
-      results(answer.result);
+      showResults(answer.result, () => guarded(next));
     } else {
       await next();
     }
@@ -350,51 +293,23 @@ async function finish(confirmed = false) {
 
 // ---- dialogs
 
-/** @param {...any} children */
-function open(...children) {
+/** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
+function askFirst(title, text, yes, act) {
   play(false);
-  fill(byId('dialog'), ...children);
-  byId('dialog').showModal();
-}
-
-const close = () => byId('dialog').close();
-
-/** Asks before an act; the focus is on Cancel, so that a key pressed twice does not confirm.
- * @param {string} title @param {string} text @param {string} yes @param {() => any} act */
-function ask(title, text, yes, act) {
-  open(
-    make('h2', { id: 'dialogTitle', text: word(title) }),
-    make('p', { text }),
-    make('div', { class: 'row' },
-      make('button', { class: 'primary', data: 'yes', text: word(yes), onclick: () => { close(); guarded(act); } }),
-      make('button', { data: 'no', autofocus: true, text: word('dialog.no'), onclick: close })),
-  );
+  ask(title, text, yes, () => guarded(act));
 }
 
 function unusable() {
-  const other = make('input', { id: 'reason', maxlength: 250, 'aria-label': word('unusable.words_for_it'), oninput: () => {
-    /** @type {any} */ (choice[REASONS.length - 1].firstChild).checked = true; // 'Something else'
-  } });
-  const choice = REASONS.map((reason, number) => make('label', { class: 'check' },
-    make('input', { type: 'radio', name: 'why', value: reason, checked: number === 0, data: `reason-${number}` }), make('span', { text: word(reason) })));
-  open(
-    make('h2', { id: 'dialogTitle', text: word('unusable.title') }), ...choice, other,
-    make('div', { class: 'row', style: null },
-      make('button', { class: 'primary', data: 'yes', text: word('mark.unusable'), onclick: async () => {
-        const why = /** @type {any} */ (document.querySelector('input[name=why]:checked')).value;
-        close();
-        await guarded(async () => {
-          await outbox.empty();
-          await post(path('unusable'), { reason: `${word(why)} ${other.value}`.trim() });
-          await next();
-        });
-      } }),
-      make('button', { data: 'no', text: word('dialog.no'), onclick: close })),
-  );
+  play(false);
+  askWhyUnusable((reason) => guarded(async () => {
+    await outbox.empty();
+    await post(path('unusable'), { reason });
+    await next();
+  }));
 }
 
 function skip() {
-  ask('skip.title', word('skip.text'), 'mark.skip', async () => {
+  askFirst('skip.title', word('skip.text'), 'mark.skip', async () => {
     await outbox.empty();
     await post(path('skip'));
     await next();
@@ -402,55 +317,9 @@ function skip() {
 }
 
 function rules() {
+  play(false);
   sessionStorage.setItem('rules', 'read');
-  open(
-    make('h2', { id: 'dialogTitle', text: word('rules.title') }),
-    make('p', { text: word('rules.plus') }), make('p', { text: word('rules.minus') }), make('p', { text: word('rules.answers') }),
-    make('p', { class: 'soft', text: word('rules.example') }),
-    make('ul', { class: 'examples' }, ...EXAMPLES.map(([sign, text]) => make('li', {},
-      make('span', { class: Number(sign) > 0 ? 'progress' : 'slip', text: Number(sign) > 0 ? '▲' : '▼', 'aria-label': word(Number(sign) > 0 ? 'mark.plus' : 'mark.minus') }),
-      make('span', { text: word(String(text)) })))),
-    make('button', { class: 'primary', data: 'continue', text: word('rules.begin'), onclick: close }),
-  );
-}
-
-/** The answers of a practice item. @param {any} result */
-function results(result) {
-  const lines = result.answers.map((/** @type {any} */ answer) => {
-    const at = `${Math.floor(answer.seconds / 60)}:${(answer.seconds % 60).toFixed(1).padStart(4, '0')}`;
-    const key = answer.right ? 'practice.right' : answer.late === null ? 'practice.missed' : 'practice.wrong';
-    return make('p', { class: `note ${answer.right ? 'good' : 'bad'}`, text: word(key, { at, late: answer.late, sign: answer.sign > 0 ? '▲' : '▼' }) });
-  });
-  open(
-    make('h2', { id: 'dialogTitle', text: word('practice.title', { f1: result.f1.toFixed(2) }) }), ...lines,
-    make('button', { class: 'primary', data: 'continue', text: word('practice.next'), onclick: () => { close(); guarded(next); } }),
-  );
-}
-
-function changeKeys() {
-  let chosenKeys = { ...DEFAULT_KEYS, ...keys };
-  const names = () => Object.values(chosenKeys).map((each) => readable(each).join('  ') || word('keys.none'));
-  const rows = Object.keys(DEFAULT_KEYS).map((action, number) => make('tr', {},
-    make('td', { text: word(`key.${action}`) }),
-    make('td', {}, make('button', {
-      class: 'small',
-      data: `key-${action}`,
-      text: names()[number],
-      onkeydown: (/** @type {KeyboardEvent} */ event) => {
-        if (['Tab', 'Escape', 'Shift', 'Alt', 'Control', 'Meta'].includes(event.key)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        chosenKeys = assigned(chosenKeys, action, keyName(event));
-        byId('dialog').querySelectorAll('[data-testid^=key-]').forEach((/** @type {any} */ button, /** @type {number} */ i) => { button.textContent = names()[i]; });
-      },
-    }))));
-  open(
-    make('h2', { id: 'dialogTitle', text: word('keys.title') }), make('p', { text: word('keys.text') }),
-    make('table', {}, make('tbody', {}, ...rows)),
-    make('div', { class: 'row' },
-      make('button', { class: 'primary', data: 'keep-keys', text: word('keys.keep'), onclick: () => { keys = chosenKeys; keep(); close(); } }),
-      make('button', { text: word('keys.defaults'), onclick: () => { keys = {}; keep(); close(); } })),
-  );
+  showRules();
 }
 
 function keep() {
@@ -465,8 +334,8 @@ function keep() {
 const acts = {
   plus: () => markMoment(1, 'key'),
   minus: () => markMoment(-1, 'key'),
-  undo: () => turn(past, future),
-  redo: () => turn(future, past),
+  undo: () => edits.undo(),
+  redo: () => edits.redo(),
   play: () => play(!playing),
   back: () => go(film.wanted - step()),
   forward: () => go(film.wanted + step()),
@@ -516,7 +385,10 @@ addEventListener('keydown', (event) => {
 for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () => markMoment(name === 'plus' ? 1 : -1, 'click'));
 for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(name).addEventListener('click', () => run(name));
 byId('rules').addEventListener('click', rules);
-byId('changeKeys').addEventListener('click', changeKeys);
+byId('changeKeys').addEventListener('click', () => {
+  play(false);
+  changeKeys(keys, (changed) => { keys = changed; keep(); });
+});
 byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('code').textContent));
 byId('scrubPicture').checked = person.settings.scrub_picture ?? false;
 byId('scrubPicture').addEventListener('change', keep);
