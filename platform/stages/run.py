@@ -133,7 +133,7 @@ def open_run(config: Config, *, read_only: bool = False) -> Run:
     """Creates the run's folder if necessary, and records the configuration.
 
     Args:
-        read_only: for what only reads the run: a configuration that is recorded already is left as it is.
+        read_only: for what only reads the run: does not replace the recorded configuration.
 
     Raises:
         ValueError: the folder can't be made, or is a link to a folder that does not exist.
