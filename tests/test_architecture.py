@@ -55,6 +55,13 @@ def test_the_page_was_read() -> None:
     assert len(METHODS) > 5
 
 
+def test_the_constants_that_contributors_are_to_change_exist() -> None:
+    named = re.findall(r"`([A-Z_]+)` in\s+`([^`]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert len(named) > 1
+    for constant, file in named:
+        assert re.search(rf"^{constant}\b.* = ", (ROOT / file).read_text(), re.MULTILINE), f"{constant} of {file}"
+
+
 @pytest.mark.parametrize("path", FILES)
 def test_a_file_that_the_page_names_exists(path: str) -> None:
     assert (ROOT / path).exists()
