@@ -77,7 +77,7 @@ class SpaceActionCodec:
 
     space: spaces.Space[Any]
     components: tuple[Component, ...]
-    levels: tuple[NDArray[np.float32], ...] = ()  # value of each bin, per component; continuous only
+    levels: tuple[NDArray[np.floating[Any]], ...] = ()  # value of each bin, per component; continuous only
 
     def action(self, bins: Sequence[int]) -> Any:
         """Converts one bin per component to an action of the environment."""
@@ -107,7 +107,9 @@ def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActi
     if not space.is_bounded():
         raise ValueError(f"the actions {space} have no bounds to cut into bins; wrap the environment to bound them")
     bounds = zip(space.low.ravel(), space.high.ravel(), strict=True)
-    levels = tuple(np.linspace(low, high, bins, dtype=np.float32) for low, high in bounds)
+    # In the precision of the space: a bound rounded to float32 may lie outside of one of float64.
+    precision = space.dtype if np.issubdtype(space.dtype, np.floating) else np.float32
+    levels = tuple(np.linspace(low, high, bins, dtype=precision) for low, high in bounds)
     # The no-op is the bin nearest to zero: no force, no speed.
     components = [_component(f"action{i}", bins, int(np.abs(level).argmin())) for i, level in enumerate(levels)]
     return SpaceActionCodec(space, tuple(components), levels)

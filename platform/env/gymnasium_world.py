@@ -76,7 +76,7 @@ class GymnasiumWorld(World):
             version=VERSION,
             roles=(SETTER, SOLVER),
             frames_per_step=1,
-            frames_per_second=float(self._env.metadata.get("render_fps", DEFAULT_FPS)),
+            frames_per_second=float(self._env.metadata.get("render_fps") or DEFAULT_FPS),
             image=self._observations.image,
             vector=self._observations.vector,
             movement=self._actions.components,
@@ -212,7 +212,7 @@ def _action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
 
 def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, MissionSolver]:
     """The environment, its no-op action, and its solver."""
-    if not config.id.startswith(GRIDS):
+    if not config.id.rpartition(":")[2].startswith(GRIDS):
         return _make_environment(config), 0, MissionSolver()
     from interplay.env import babyai  # requires minigrid, which other environments do not
 

@@ -16,6 +16,7 @@ players sample tasks from ``world.tasks()``, and raters and probes read ``world.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -75,10 +76,11 @@ class WorldSpec:
         return self._rest.copy()
 
     def check(self, part: Literal["image", "vector"], array: NDArray[Any]) -> None:
-        """Checks a part of a view. Writing it into another shape or type would repeat or round it silently.
+        """Checks a part of a view. Writing it into another shape or type would repeat or round it silently, and numbers
+        that are not finite would end training at an update that has nothing to do with them.
 
         Raises:
-            ValueError: it has another shape or type than this spec says.
+            ValueError: it has another shape or type than this spec says, or a vector has NaN or infinity.
         """
         shape = tuple(self.image or ()) if part == "image" else (self.vector,)
         dtype = "uint8" if part == "image" else "float32"
@@ -86,6 +88,12 @@ class WorldSpec:
             raise ValueError(
                 f"{self.name} promises that the {part} has shape {shape} and type {dtype}, but in a view it has shape "
                 f"{array.shape} and type {array.dtype}; change the world's views, or its spec"
+            )
+        if part == "vector" and not np.isfinite(array).all():
+            where = int(np.isfinite(array).argmin())
+            raise ValueError(
+                f"{self.name} shows a vector with {array[where]:g} at index {where}, and an agent learns from finite "
+                "numbers only; change the world's observations"
             )
 
     @cached_property
@@ -136,6 +144,13 @@ class Outcome:
     env_reward: float = 0.0
     info: Mapping[str, Any] = field(default_factory=dict)
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.env_reward):
+            raise ValueError(
+                f"the reward of a step is a finite number, and this one is {self.env_reward}; change the world's "
+                "rewards"
+            )
 
 
 class World(ABC):

@@ -78,3 +78,11 @@ def test_a_part_of_another_shape_or_type_is_refused_and_not_fitted(view: View, s
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
     with pytest.raises(ValueError, match=f"fake promises that the .* in a view it has shape {seen}"):
         inputs.observe(0, view)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_vector_with_numbers_that_are_not_finite_is_refused(number: float) -> None:
+    inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
+    view = View(image=np.zeros((2, 3, 3), np.uint8), vector=np.array([0.5, number], np.float32))
+    with pytest.raises(ValueError, match=f"fake shows a vector with {number:g} at index 1"):
+        inputs.observe(0, view)

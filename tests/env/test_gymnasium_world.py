@@ -13,6 +13,7 @@ from minigrid.core.constants import COLOR_NAMES
 from interplay.env import registry
 from interplay.env.arrays import fit_picture
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
+from interplay.env.gymnasium_world import DEFAULT_FPS
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, World
 
@@ -95,6 +96,14 @@ def test_a_mission_is_asked_only_while_it_can_be_done() -> None:
         world.tasks().sample("mission", rng)
     with pytest.raises(ValueError, match="no episode under way"):
         world.step({})
+
+
+def test_an_id_that_names_its_module_makes_the_same_world() -> None:
+    named, plain = gym_world("minigrid:BabyAI-GoToLocal-v0"), gym_world("BabyAI-GoToLocal-v0")
+    assert named.spec == plain.spec
+    views = [world.reset(Start(seed=3))["solver"] for world in (named, plain)]
+    np.testing.assert_array_equal(views[0].image, views[1].image)
+    assert carry_out(named, named.tasks().sample("mission", np.random.default_rng(0)))
 
 
 def test_rest_in_a_grid_changes_nothing() -> None:
@@ -200,6 +209,29 @@ class SeveralEnv(gymnasium.Env[Any, Any]):
     action_space = spaces.MultiDiscrete([3, 3])
 
 
+class UnsetEnv(gymnasium.Env[Any, Any]):
+    """Its observation is never computed, nor is its reward; it declares no frame rate."""
+
+    metadata: dict[str, Any] = {"render_modes": [], "render_fps": None}  # noqa: RUF012 - Gymnasium's attribute
+    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        return np.array([0.5, np.nan], np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        return np.zeros(2, np.float32), float("nan"), False, False, {}
+
+
+def test_a_reward_that_is_no_number_is_refused() -> None:
+    gymnasium.register("Unset-v0", UnsetEnv)
+    world = gym_world("Unset-v0")
+    assert world.spec.frames_per_second == DEFAULT_FPS
+    world.reset(Start(seed=0))
+    with pytest.raises(ValueError, match="reward of a step is a finite number, and this one is nan"):
+        world.step({})
+
+
 @pytest.mark.parametrize("bins", [-1, 0, 128])
 def test_bins_that_no_action_can_have_are_refused(bins: int) -> None:
     with pytest.raises(ValueError, match=rf"bins={bins}: a continuous action is cut into 1 to 127 bins"):
@@ -239,6 +271,14 @@ def test_continuous_actions_are_cut_into_bins_with_a_rest_at_zero() -> None:
     assert [component.rest for component in controls.components] == [2, 0]
     assert controls.action([0, 4]).tolist() == [-2, 1]
     assert controls.action([3, 1]).tolist() == [1, 0.25]
+
+
+@pytest.mark.parametrize("bound", [0.1, np.pi])
+def test_the_outermost_bins_are_within_bounds_of_double_precision(bound: float) -> None:
+    space = spaces.Box(-bound, bound, (1,), np.float64)
+    controls = action_codec_of(space, bins=5, rest=0)
+    assert all(space.contains(controls.action([chosen])) for chosen in range(5))
+    assert controls.action([0]) == -bound and controls.action([4]) == bound
 
 
 def test_discrete_actions_keep_their_start() -> None:
