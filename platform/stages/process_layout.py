@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from interplay.agent.network import Agent
 from interplay.core.settings_group import settings_group
+from interplay.learner import checkpoint
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
@@ -109,7 +110,7 @@ def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, da
     """
     generator = torch_generator(run.seed, stage, "learner")
     if config.decay_updates is None:
-        config = dataclasses.replace(config, decay_updates=_planned_updates(run, stage))
+        config = _decaying(run, stage, config)
     if run.context is None or run.config.runtime.learners == 1:
         return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)
     from interplay.runtime.ray.rank_zero import create_rank_zero_learner
@@ -119,11 +120,27 @@ def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, da
     )
 
 
-def _planned_updates(run: Run, stage: str) -> int:
-    """The updates of the weights in a whole stage, over which its learning rate decays."""
-    if stage == "reinforce":
-        return run.config.reinforce.training.updates * run.config.reinforce.updates_per_batch
-    return (run.config.reward if stage == "reward" else run.config.clone).training.updates
+def _decaying(run: Run, stage: str, config: LearnerConfig) -> LearnerConfig:
+    """Sets the updates of the weights over which the learning rate decays: those of the whole stage.
+
+    Logs a warning if the stage resumes with another number of them, because the rate then jumps.
+    """
+    group, of_step = settings_group(stage), run.config.reinforce.updates_per_batch if stage == "reinforce" else 1
+    planned = getattr(run.config, group).training.updates
+    decaying = dataclasses.replace(config, decay_updates=planned * of_step)
+    found = checkpoint.latest(run.stage(stage).checkpoints)
+    if config.decay == "none" or found is None or found.step >= planned:
+        return decaying
+    before = found.description["config"][group]["training"]["updates"]
+    if before != planned:
+        then = dataclasses.replace(config, decay_updates=before * of_step)
+        logger.warning(
+            "%s.training.updates was %d and is %d, over which %s.learner.decay=%s lowers the learning rate: after "
+            "update %d the learning rate continues at %g instead of %g",
+            *(group, before, planned, group, config.decay, found.step),
+            *(each.rate_at(found.step * of_step) for each in (decaying, then)),
+        )
+    return decaying
 
 
 def pinned(learner: LearnerConfig) -> bool:

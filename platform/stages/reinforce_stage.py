@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from interplay.core.files import JsonLines
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
@@ -11,14 +14,17 @@ from interplay.stages.heldout_listening import listening_measure, warn_unless_li
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.returns_ledger import ReturnsLedger
-from interplay.stages.reward_source import RewardSource, reward_source
+from interplay.stages.reward_source import RewardModel, RewardSource, reward_source
 from interplay.stages.rollout_parts import STAGE, check_tasks, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from
+from interplay.stages.stage_folder import StageFolder
 from interplay.stages.trainees import ReinforcementTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_reward_coverage, check_setter_words, check_start_coverage
+
+logger = logging.getLogger(__name__)
 
 
 def reinforce(run: Run) -> None:
@@ -49,11 +55,25 @@ def reinforce(run: Run) -> None:
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
+    if resumed is not None and rewards.model is not None:
+        _warn_of_other_reward_model(folder, resumed.step, rewards.model)
     ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     replayed = len(replayed_episodes(snapshot, config.actor, "train"))
     clock.finish(replayed=replayed, **{f"start_{name}": value for name, value in listening.items()})
+
+
+def _warn_of_other_reward_model(folder: StageFolder, step: int, model: RewardModel) -> None:
+    """Logs a warning if the stage resumes after the reward stage was trained further."""
+    rows = JsonLines(folder.path / "metrics.jsonl", key="step").newest(1)
+    before = int(rows[-1].get("reward_version") or model.version) if rows else model.version
+    if before != model.version:
+        logger.warning(
+            "the reward model was trained further: that of update %d has rewarded this stage so far, that of update %d "
+            "does from update %d on, and returns before and after can't be compared",
+            *(before, model.version, step + 1),
+        )
 
 
 def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> ReinforcementTrainee:

@@ -173,6 +173,29 @@ def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
     assert folder.record()["updates"] == 12
 
 
+def test_a_rate_that_rises_because_of_more_updates_is_named(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = without("clone", rewarded, tmp_path)
+    interplay("clone", tiny(root, "clone.learner.decay=linear"))
+    assert "learning rate" not in caplog.text
+    interplay("clone", tiny(root, "clone.learner.decay=linear", "clone.training.updates=8"))
+    assert "clone.training.updates was 4 and is 8" in caplog.text
+    assert "the learning rate continues at 5e-05 instead of 0" in caplog.text
+
+
+def test_another_reward_model_than_before_is_named(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = without("reinforce", rewarded, tmp_path)
+    interplay("reinforce", tiny(root, "reinforce.training.updates=2"))
+    interplay("reinforce", tiny(root, "reinforce.training.updates=3"))
+    assert "reward model" not in caplog.text
+    interplay("reward", tiny(root, "reward.training.updates=6"))
+    interplay("reinforce", tiny(root))
+    assert "that of update 4 has rewarded this stage so far, that of update 6 does from update 4 on" in caplog.text
+
+
 def test_a_kill_just_after_the_last_save_leaves_a_stage_that_finishes(rewarded: Path, tmp_path: Path) -> None:
     root = without("clone", rewarded, tmp_path)
     result = run_and_signal(["clone", *tiny(root)], signal.SIGKILL, AfterCall(SAVED, 2), tmp_path / "log")
