@@ -100,12 +100,11 @@ class Assignments:
 
     def taken(self, study: str) -> Counter[str]:
         """By episode, the number of people that have marked it in a study or are doing so."""
-        rows = self._database.rows(
-            "SELECT episode, count(DISTINCT person) AS people FROM assignments WHERE study = ? AND kind IN ('mark', "
-            "'gold') AND (state = 'finished' OR (state = 'open' AND expires > ?)) GROUP BY episode",
-            *(study, time.time()),
-        )
-        return Counter({row["episode"]: row["people"] for row in rows})
+        return self._people_by_episode(study, "state = 'finished' OR (state = 'open' AND expires > ?)", time.time())
+
+    def finished(self, study: str) -> Counter[str]:
+        """By episode, the number of people that have marked it in a study."""
+        return self._people_by_episode(study, "state = 'finished'")
 
     def unusable(self, study: str) -> set[str]:
         """The episodes that someone called unusable."""
@@ -114,13 +113,13 @@ class Assignments:
         )
         return {row["episode"] for row in rows}
 
-    def finished(self, study: str) -> int:
-        """The number of ordinary items that were finished."""
+    def _people_by_episode(self, study: str, condition: str, *values: float) -> Counter[str]:
         rows = self._database.rows(
-            "SELECT count(*) AS n FROM assignments WHERE study = ? AND state = 'finished' AND kind IN ('mark', 'gold')",
-            study,
+            "SELECT episode, count(DISTINCT person) AS people FROM assignments WHERE study = ? AND kind IN ('mark', "
+            f"'gold') AND ({condition}) GROUP BY episode",
+            *(study, *values),
         )
-        return int(rows[0]["n"])
+        return Counter({row["episode"]: row["people"] for row in rows})
 
 
 def _assignment(row: Any) -> Assignment:

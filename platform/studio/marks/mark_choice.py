@@ -64,9 +64,11 @@ class MarkChoice:
         if study.most_episodes and sum(each.counts for each in had) >= study.most_episodes:
             return None
         taken = self._assignments.taken(study.name)
-        enough = bool(study.goal) and len(taken) >= study.goal  # then only further raters of these are wanted
+        usable = self.usable(study)
+        # Then only further raters of these are wanted. Recordings that are gone do not count.
+        enough = bool(study.goal) and sum(entry.id in taken for entry in usable) >= study.goal
         hidden = {each.episode for each in had} | self._assignments.unusable(study.name)
-        entries = [entry for entry in self.episodes(study) if entry.id not in hidden]
+        entries = [entry for entry in usable if entry.id not in hidden]
         chance = float(self._rng.random())
         if chance < study.checks.gold_share and (gold := self._gold(study, hidden)) is not None:
             return gold
@@ -86,6 +88,17 @@ class MarkChoice:
         return self._store.entries(
             EpisodeFilter(split=chosen.split, round=chosen.round, kinds=kinds, tasks=chosen.tasks)
         )
+
+    def usable(self, study: Study) -> list[CatalogEntry]:
+        """The episodes that a study is about, without those that someone called unusable."""
+        unusable = self._assignments.unusable(study.name)
+        return [entry for entry in self.episodes(study) if entry.id not in unusable]
+
+    def progress(self, study: Study) -> tuple[int, int]:
+        """How many times the episodes of a study were marked, and how many times are wanted."""
+        usable, finished = self.usable(study), self._assignments.finished(study.name)
+        have = sum(min(finished[entry.id], study.raters) for entry in usable)
+        return have, min(study.goal or len(usable), len(usable)) * study.raters
 
     def golds(self) -> set[str]:
         """The listed episodes that were adjudicated, with or without a mark."""

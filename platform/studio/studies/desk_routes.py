@@ -51,8 +51,7 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
         if study.is_live:
             have, goal = studio.progression.played(study), study.goal
         else:
-            wanted = len(studio.choice.episodes(study))
-            have, goal = studio.assignments.finished(study.name), min(study.goal or wanted, wanted) * study.raters
+            have, goal = studio.choice.progress(study)
         listed.append({**study.model_dump(), "have": have, "want": goal})
     return {"studies": listed, "golds": sorted(studio.choice.golds()), "flags": studio.store.flags()}
 
