@@ -17,7 +17,7 @@ from small_house import STEPS, fill_store, house, played
 
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.films.film_drawing import draw, execute, read_pack, write_pack
-from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource
+from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource, FilmsUnavailable
 
 
 def similar(jpeg: bytes, picture: np.ndarray) -> bool:
@@ -131,6 +131,17 @@ def test_files_that_vanish_while_old_films_are_looked_for_disturb_nothing(
     async def use(library: FilmLibrary) -> None:
         monkeypatch.setattr(Path, "iterdir", with_vanished)
         assert len(read_pack(await library.pack(source, "strip"))) == STEPS + 1
+
+    with_library(tmp_path / "films", 1.0, use)
+
+
+def test_a_disk_that_takes_no_film_is_no_fault_of_the_recording(tmp_path: Path) -> None:
+    source = stored(tmp_path)
+
+    async def use(library: FilmLibrary) -> None:
+        library._place(source).touch()  # where the film's folder would be
+        with pytest.raises(FilmsUnavailable, match="exists"):
+            await library.plan(source)
 
     with_library(tmp_path / "films", 1.0, use)
 

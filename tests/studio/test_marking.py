@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -109,6 +110,22 @@ def test_a_film_that_cannot_be_drawn_says_nothing_about_its_origin(
     assert answer.status_code == 503 and "unusable" in answer.text
     assert file.stem not in answer.text and str(file.parent) not in answer.text
     assert f"{file} is missing" in caplog.text, "researchers find the reason in the log"
+
+
+@pytest.mark.parametrize("part", ["film", "strip", "full/0"])
+def test_a_full_disk_does_not_ask_raters_to_call_recordings_unusable(
+    part: str, studio: StudioContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = rater(studio)
+    item = given(client)
+
+    async def fails(_: Mapping[str, Any]) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", "films/strip.pack")
+
+    monkeypatch.setattr(studio.films, "_ask", fails)
+    answer = client.get(f"/api/items/{item['item']}/{part}")
+    assert answer.status_code == 503 and "unusable" not in answer.text and "films/" not in answer.text
+    assert "reload the page later" in answer.text and "No space left" in caplog.text
 
 
 def test_a_mark_is_stored_at_the_frame_before_the_one_shown(studio: StudioContext) -> None:

@@ -27,6 +27,10 @@ class FilmFailed(RuntimeError):
     """The film can't be drawn; the message says why."""
 
 
+class FilmsUnavailable(FilmFailed):
+    """No film can be drawn now, as on a full disk; the recording may be sound."""
+
+
 @dataclass(frozen=True)
 class FilmSource:
     """A recorded episode: its file, and the hash of its bytes."""
@@ -64,6 +68,7 @@ class FilmLibrary:
 
         Raises:
             FilmFailed: it can't be drawn.
+            FilmsUnavailable: no film can be drawn now.
         """
         return await self._content(source, part, f"{part}.pack")
 
@@ -112,6 +117,9 @@ class FilmLibrary:
                 error = await self._ask(request)
             except ConnectionError:
                 continue
+            except OSError as failed:
+                logger.error("films can't be drawn: %s", failed)
+                raise FilmsUnavailable(str(failed)) from failed
             if self._place(source) in self._forgotten:
                 break
             if error:
@@ -125,7 +133,12 @@ class FilmLibrary:
         raise FilmFailed("the process that draws films ended while it drew this one")
 
     async def _ask(self, request: Mapping[str, Any]) -> str:
-        """What is wrong, empty for nothing. Raises ConnectionError if the process ends before it answers."""
+        """What is wrong with the recording, empty for nothing.
+
+        Raises:
+            ConnectionError: the process ended before it answered.
+            OSError: the process can draw nothing, as on a full disk.
+        """
         async with self._asking:
             if self._process is None or self._process.poll() is not None or self._streams is None:
                 if self._process is not None:
@@ -142,6 +155,8 @@ class FilmLibrary:
             if not isinstance(answer, dict):
                 raise ConnectionError("the film process ended")
             self._streams = reader, writer
+            if "system_error" in answer:
+                raise OSError(answer["system_error"])
             return str(answer.get("error", ""))
 
     def _drop_oldest(self, keep: Path) -> None:

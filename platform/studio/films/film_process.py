@@ -1,8 +1,9 @@
 """The process that draws films: `python -m interplay.studio.films.film_process`, its socket as standard input.
 
 It answers one request after another: {"path", "folder", "part"} with `part` "plan", "strip" or the number of a chunk.
-What it draws it writes into `folder`, whole or not at all, and answers {} or {"error"}. It is given low priority, so
-that drawing ahead disturbs neither people nor training.
+What it draws it writes into `folder`, whole or not at all. It answers {}, {"error"} where the recording can't be drawn,
+or {"system_error"} where nothing can, as on a full disk. It is given low priority, so that drawing ahead disturbs
+neither people nor training.
 """
 
 from __future__ import annotations
@@ -68,8 +69,10 @@ def serve_films(connection: Connection, worker: FilmWorker) -> None:
             answer = {}
             try:
                 worker.draw(Path(request["path"]), Path(request["folder"]), request["part"])
-            except (ValueError, OSError, DamagedEpisode, UnknownFormat) as error:
+            except (ValueError, DamagedEpisode, UnknownFormat) as error:
                 answer["error"] = str(error)
+            except OSError as error:
+                answer["system_error"] = str(error)
             connection.send(answer)
 
 

@@ -5,12 +5,13 @@ The reason of a failure may name the file of the episode. Raters do not see it, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fastapi import APIRouter, Depends, HTTPException, Response
 
-from interplay.studio.films.film_library import FilmFailed, FilmSource
+from interplay.studio.films.film_library import FilmFailed, FilmSource, FilmsUnavailable
 from interplay.studio.marks.marking_routes import own_item
 from interplay.studio.web.access import Adjudicator, Rater, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
@@ -18,6 +19,7 @@ from interplay.studio.web.studio_context import StudioContext
 router = APIRouter(prefix="/api")
 BINARY = "application/octet-stream"
 BLIND_FAILURE = "this recording can't be shown: say that it is unusable; the studio's log has the reason"
+UNAVAILABLE = "films can't be drawn at the moment; please tell the researcher, and reload the page later"
 CACHED = {"Cache-Control": "private, max-age=86400"}  # the pictures of an episode never change
 
 
@@ -48,7 +50,7 @@ def _add_routes(path: str, find: Callable[..., FilmSource], failure: str = "") -
     @router.get(f"{path}/film")
     async def film(studio: Studio, source: FilmSource = found) -> dict[str, Any]:
         """What the film consists of."""
-        with answering(FilmFailed, 503, failure):
+        with _drawing(failure):
             plan = await studio.films.plan(source)
         return dict(plan)
 
@@ -60,15 +62,23 @@ def _add_routes(path: str, find: Callable[..., FilmSource], failure: str = "") -
     @router.get(f"{path}/full/{{chunk}}")
     async def full(chunk: int, studio: Studio, source: FilmSource = found) -> Response:
         """A chunk of the full film."""
-        with answering(FilmFailed, 503, failure):
+        with _drawing(failure):
             plan = await studio.films.plan(source)
         if not 0 <= chunk < plan["chunks"]:
             raise HTTPException(404, "there is no such chunk")
         return await _pack(studio, source, chunk, failure)
 
 
+@contextmanager
+def _drawing(failure: str) -> Iterator[None]:
+    """Answers that a film can't be drawn by `failure`, or for those that may see it by the reason."""
+    unavailable = UNAVAILABLE if failure else ""
+    with answering(FilmFailed, 503, failure), answering(FilmsUnavailable, 503, unavailable):
+        yield
+
+
 async def _pack(studio: StudioContext, source: FilmSource, part: str | int, failure: str) -> Response:
-    with answering(FilmFailed, 503, failure):
+    with _drawing(failure):
         pack = await studio.films.pack(source, part)
     return Response(pack, media_type=BINARY, headers=CACHED)
 
