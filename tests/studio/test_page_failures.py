@@ -114,3 +114,27 @@ def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio
     page.wait_for_load_state("networkidle")
     page.reload()
     expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
+
+
+def test_a_recording_that_was_skipped_while_it_was_loaded_does_not_disturb_the_next(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    held: list[Route] = []
+    page.route("**/film", lambda route: held.append(route))
+    page.reload()
+    expect(page.locator("#loading")).to_be_visible()
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("yes").click()
+    for _ in range(100):
+        if len(held) > 1:
+            break
+        page.wait_for_timeout(50)
+    held[0].fulfill(status=503, json={"error": "the first can't be shown"})
+    page.wait_for_timeout(500)
+    expect(page.locator("#message")).to_be_empty()
+    expect(page.locator("#loading")).to_be_visible()
+    expect(page.get_by_test_id("finish")).to_be_disabled()
+    held[1].continue_()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    expect(page.get_by_test_id("finish")).to_be_enabled()

@@ -237,13 +237,15 @@ async function next() {
   byId('loading').hidden = false;
   byId('warning').hidden = !answer.warning;
   byId('title').textContent = word(answer.standing.stage === 'mark' ? 'mark.title' : `mark.title_${answer.standing.stage}`, answer.standing);
-  film = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  film = opened;
   try {
-    await film.open();
+    await opened.open();
   } catch (error) {
-    say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
-    film.plan ??= { rate: 30, strip_every: 1, frames: 0, rows: 1, full_every: 1, chunk: 1, chunks: 0, full_pictures: 0 };
+    if (!opened.closed) say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    opened.plan ??= { rate: 30, strip_every: 1, frames: 0, rows: 1, full_every: 1, chunk: 1, chunks: 0, full_pictures: 0 };
   }
+  if (opened.closed) return; // the recording was skipped meanwhile
   byId('loading').hidden = true;
   byId('finish').disabled = false;
   byId('exact').textContent = film.plan.exact === false ? word('mark.rows_only') : '';
