@@ -19,7 +19,7 @@ from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
 from interplay.studio.live.session_settings import WATCH
 from interplay.studio.live.shared_control import REASONS
-from interplay.studio.live.viewer import REFUSED, Viewer
+from interplay.studio.live.viewer import GONE, NORMAL, REFUSED, Viewer
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
 from interplay.studio.studies.study_routes import agree
@@ -148,9 +148,9 @@ async def sessions(house: StudioHouse, _: Researcher) -> dict[str, Any]:
 async def seat_socket(websocket: WebSocket, session: str, seat: str, house: StudioHouse) -> None:
     """A seat: inputs and words up, pictures and news down. Anything unknown closes it with a reason."""
     await websocket.accept()
-    hosted, problem = _allowed(websocket, house, session, seat)
+    hosted, code, problem = _allowed(websocket, house, session, seat)
     if hosted is None:
-        await websocket.close(REFUSED, problem)
+        await websocket.close(code, problem)
         return
     viewer = Viewer(websocket, seat)
     hosted.attach(viewer)
@@ -170,19 +170,21 @@ async def seat_socket(websocket: WebSocket, session: str, seat: str, house: Stud
         sender.cancel()
 
 
-def _allowed(websocket: WebSocket, house: LiveHouse, session: str, seat: str) -> tuple[HostedSession | None, str]:
-    """The session if this person may sit there, or why not."""
+def _allowed(websocket: WebSocket, house: LiveHouse, session: str, seat: str) -> tuple[HostedSession | None, int, str]:
+    """The session if this person may sit there, or the close code and why not."""
     try:
         person = person_of(websocket)
     except HTTPException as error:
-        return None, str(error.detail)
+        return None, REFUSED, str(error.detail)
     hosted = house.sessions.get(session)
     if hosted is None or hosted.ended is not None:
-        return None, "there is no such session"
+        return None, GONE, "there is no such session"
     watches = seat == WATCH and "research" in person.roles
-    if not watches and hosted.people.get(seat) != person.id:
-        return None, "this is not your seat"
-    return hosted, ""
+    if watches or hosted.people.get(seat) == person.id:
+        return hosted, NORMAL, ""
+    if hosted.settings.people.get(seat) == person.id:
+        return None, GONE, "you have left the episode"
+    return None, REFUSED, "this is not your seat"
 
 
 class SeatReader:

@@ -17,7 +17,7 @@ from interplay.studio.live.session_settings import SessionSettings
 
 UNSEEN_PICTURES = 2  # sent to a viewer and not yet on its screen
 NEWS_SECONDS = 30.0  # between two looks at what a viewer is to get, at most
-NORMAL, REFUSED = 1000, 1008  # WebSocket close codes
+NORMAL, REFUSED, GONE = 1000, 1008, 4404  # WebSocket close codes; GONE: it has ended for this person
 
 
 class Viewer:

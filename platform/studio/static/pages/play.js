@@ -12,6 +12,7 @@ const SIGN_OF_LIFE_MS = 500;
 const RECONNECT_MS = 1000;
 const LOST = 1006; // the connection broke, with no reason given
 const RESTARTED = 1012;
+const GONE = 4404; // the session has ended for this person
 const MOST_WORDS = 15;
 const ANSWER_SECONDS = 15; // to say that one is there
 const REASONS = ['wrong_thing', 'stuck', 'wrong_place', 'wrong_words', 'no_idea', 'other']; // why a co-pilot took over
@@ -27,14 +28,21 @@ function stage(name) {
 }
 
 const study = new URLSearchParams(location.search).get('study') ?? 'live';
-const live = await get(`/api/live?study=${encodeURIComponent(study)}`).catch((error) => {
+const about = () => get(`/api/live?study=${encodeURIComponent(study)}`);
+const live = await about().catch((error) => {
   if (error.status === 404 && !location.search) location.replace('/'); // the run's studies have other names
   say(byId('message'), error.message, 'bad');
   return null;
 });
-if (live?.standing.stage === 'over') finished(live.standing);
-else if (live?.agreed) lobby();
-else if (live) location.replace(`/consent?study=${encodeURIComponent(study)}`);
+if (live && !leadsElsewhere(live)) lobby();
+
+/** Shows the end of the study or its consent, where the person is there. @param {any} found what `about` gave */
+function leadsElsewhere({ standing }) {
+  if (standing.stage === 'over') finished(standing);
+  else if (standing.stage === 'consent') location.replace(`/consent?study=${encodeURIComponent(study)}`);
+  else return false;
+  return true;
+}
 
 /** Nothing is left to play in this study. @param {any} standing */
 function finished(standing) {
@@ -76,7 +84,8 @@ async function lobby() {
   };
   byId('ready').focus();
   for (;;) {
-    const state = await post('/api/live/join', { ready, study }).catch((error) => ({ state: 'error', text: error.message }));
+    const state = await post('/api/live/join', { ready, study }).catch((error) => ({ state: 'error', text: error.message, status: error.status }));
+    if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
     if (state.state === 'session') {
       room?.close();
       return play(state.session, state.seat);
@@ -100,6 +109,7 @@ async function lobby() {
 /** @param {string} session @param {string} seat @param {boolean} [practicing] */
 function play(session, seat, practicing = false) {
   stage('game');
+  say(byId('message'), '');
   byId('practicing').hidden = !practicing;
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
@@ -211,10 +221,15 @@ function play(session, seat, practicing = false) {
     end(message) {
       over = true;
       document.exitPointerLock?.();
-      if (practicing) return;
+      if (practicing) {
+        close();
+        stage('lobby');
+        say(byId('message'), word('play.practice_over'));
+        return;
+      }
       say(byId('message'), '');
       stage('over');
-      get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => {
+      about().then(({ standing }) => {
         byId('again').hidden = Boolean(standing.outcome);
         if (standing.outcome) wayBack(standing);
       });
@@ -229,6 +244,10 @@ function play(session, seat, practicing = false) {
       message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),
       closed(reason, code) {
         if (over) return;
+        if (code === GONE) {
+          handlers.end({ why: 'gone' });
+          return;
+        }
         keys?.down.clear();
         if (code !== LOST && code !== RESTARTED) {
           over = true;
@@ -326,14 +345,14 @@ function play(session, seat, practicing = false) {
   });
   const beat = setInterval(() => send(), INPUT_MS);
   open();
-  return {
-    close() {
-      over = true;
-      clearInterval(beat);
-      keys?.stop();
-      socket.socket.close();
-    },
-  };
+
+  function close() {
+    over = true;
+    clearInterval(beat);
+    keys?.stop();
+    socket.socket.close();
+  }
+  return { close };
 }
 
 /** The letter of a key press, in lower case; where the keyboard types no Latin letter, that of the key's place.

@@ -1,0 +1,95 @@
+"""Pages of play whose study, practice or session ends in another way than by the time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, WebSocketRoute, expect
+from studio_process import started
+from test_live_browser import opened, wait_until
+from test_live_protocol import ROOM, invited, researcher
+
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import FIRST_PLAY
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+
+def small(live: LiveConfig) -> StudioConfig:
+    return StudioConfig(size=(48, 64), live=live)
+
+
+def test_a_lobby_whose_study_ends_shows_the_code(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig())) as studio:
+        desk = researcher(studio)
+        study = {**FIRST_PLAY.model_dump(mode="json"), "goal": 1, "codes": {"complete": "C0DE"}}
+        desk.post("/api/desk/studies", study)
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor)
+        expect(page.locator("#lobbyText")).to_contain_text("Waiting for a partner", timeout=60_000)
+        database = StudioDatabase(tmp_path / "studio" / "studio.db")
+        played = {"study": "live", "version": 1, "started": time.time(), "seats": "{}"}
+        database.insert("sessions", id="another", episode="one", **played)
+        database.close()
+        expect(page.locator("#code")).to_have_text("C0DE", timeout=60_000)
+        expect(page.get_by_test_id("saved")).to_contain_text("nothing more to play")
+        page.context.close()
+
+
+def test_a_lobby_whose_consent_changes_asks_again(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig())) as studio:
+        desk = researcher(studio)
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor)
+        expect(page.locator("#lobbyText")).to_contain_text("Waiting for a partner", timeout=60_000)
+        study = FIRST_PLAY.model_dump(mode="json")
+        study["consent"] |= {"version": 2, "text": "Another text."}
+        desk.post("/api/desk/studies", study)
+        expect(page.get_by_text("Another text.")).to_be_visible(timeout=60_000)
+        page.context.close()
+
+
+def test_a_practice_that_has_ended_leads_back_to_the_lobby(tmp_path: Path, browser: Browser) -> None:
+    live = LiveConfig(idle_seconds=0.1, away_seconds=0.5, leave_seconds=1)
+    with started(tmp_path, ROOM, small(live)) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor, press="practice")
+        wait_until(page, "window.studio.drawn > 3")
+        expect(page.locator("#lobby")).to_be_visible(timeout=60_000)
+        expect(page.locator("#message")).to_contain_text("practice")
+        page.get_by_test_id("practice").click()
+        drawn = page.evaluate("window.studio.drawn")
+        wait_until(page, f"window.studio.drawn > {drawn + 3}")
+        page.context.close()
+
+
+def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: Path, browser: Browser) -> None:
+    live = LiveConfig(setter="scripted", away_seconds=0.5, leave_seconds=0.5)
+    with started(tmp_path, ROOM, small(live)) as studio:
+        desk = researcher(studio)
+        study = {**FIRST_PLAY.model_dump(mode="json"), "most_episodes": 1, "codes": {"complete": "C0DE"}}
+        desk.post("/api/desk/studies", study)
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor, press="practice")
+        sockets: list[WebSocketRoute] = []
+
+        def connect(socket: WebSocketRoute) -> None:
+            sockets.append(socket)
+            phases = {each["phase"] for each in desk.get("/api/live/sessions")["sessions"]}
+            if len(sockets) == 1 or phases == {"ended"}:
+                socket.connect_to_server()
+            else:
+                socket.close(code=1012)
+
+        page.route_web_socket("**/live/**", connect)
+        page.reload()
+        page.get_by_test_id("ready").click()
+        wait_until(page, "window.studio.drawn > 3")
+        sockets[0].close(code=1012)
+        expect(page.get_by_test_id("saved")).to_contain_text("no connection", timeout=60_000)
+        expect(page.locator("#code")).to_have_text("C0DE", timeout=60_000)
+        page.context.close()
