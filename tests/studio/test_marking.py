@@ -308,6 +308,15 @@ def test_golds_are_mixed_in_and_graded(studio: StudioContext) -> None:
     assert all(result["f1"] == pytest.approx(2 / 3, abs=1e-3) and result["passed"] for result in results)
 
 
+def test_no_gold_follows_once_nothing_is_left_to_mark(studio: StudioContext) -> None:
+    golden(studio, studio.store.ids())
+    change_study(studio, goal=1, checks=Checks(gold_share=0.0))
+    first, second = rater(studio), rater(studio)
+    finish(first, given(first))
+    change_study(studio, goal=1, checks=Checks(gold_share=0.5))
+    assert [given(second) for _ in range(8)] == [None] * 8
+
+
 def test_adjudication_makes_a_gold_and_leaves_the_raters_marks(studio: StudioContext) -> None:
     episode = studio.store.ids()[0]
     studio.store.add_marks([Mark(episode, "p-aaaaaa", 4, 1), Mark(episode, "p-bbbbbb", 5, 1)])

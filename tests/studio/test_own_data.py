@@ -310,6 +310,15 @@ def test_the_audit_log_forgets_a_person_in_lists_too(tmp_path: Path) -> None:
     assert [row["person"] for row in audit.newest(2)] == ["p-root", "someone,p-bbbbbb"]
 
 
+def test_a_damaged_line_of_the_audit_log_hides_no_other(tmp_path: Path) -> None:
+    audit = AuditLog(tmp_path / "audit.jsonl")
+    audit.note("login", "p-aaaaaa")
+    with (tmp_path / "audit.jsonl").open("a") as file:
+        file.write("\0\0\0\n")
+    audit.note("login", "p-bbbbbb")
+    assert [row["person"] for row in audit.newest(5)] == ["p-bbbbbb", "p-aaaaaa"]
+
+
 def test_the_audit_log_forgets_a_person_in_a_damaged_line_too(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     audit = AuditLog(path)

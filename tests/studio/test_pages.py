@@ -22,6 +22,11 @@ from interplay.studio.studies.study_folder import StudyFolder
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+PRESS_ON_CYRILLIC_LAYOUT = (  # the key j
+    "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: '\u043e', code: 'KeyJ', bubbles: true}))"
+)
+COMMA_ON_FRENCH_LAYOUT = "import('/static/keys.js').then((keys) => keys.keyName({key: ',', code: 'KeyM'}))"
+
 EVIL = "<img src=x onerror=\"document.body.dataset.evil='1'\"><b>bold</b>"
 SAID = (Utterance(0, "setter", f"go {EVIL}"), Utterance(16, "solver", f"yes {EVIL}"))
 SMALL = StudioConfig(size=(96, 128))
@@ -269,9 +274,13 @@ def test_the_keyboard_alone_suffices(browser: Browser, tmp_path: Path) -> None:
         reach("continue")
         frames = {"ArrowRight": 8, "Alt+ArrowRight": 16, ".": 18}
         for key in ("Enter", "ArrowRight", "j", "Alt+ArrowRight", ".", "k", "z", "Shift+Z"):
-            page.keyboard.press(key)
+            if key == "j":
+                page.evaluate(PRESS_ON_CYRILLIC_LAYOUT)
+            else:
+                page.keyboard.press(key)
             if key in frames:  # a mark belongs to the picture on screen, so wait until that is the next one
                 expect(page.get_by_test_id("number")).to_contain_text(f"frame {frames[key]} ")
+        assert page.evaluate(COMMA_ON_FRENCH_LAYOUT) == ","
         reach("plus-1")
         page.keyboard.press("Enter")
         page.get_by_test_id("bar").focus()

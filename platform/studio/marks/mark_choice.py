@@ -69,12 +69,12 @@ class MarkChoice:
         enough = bool(study.goal) and sum(entry.id in taken for entry in usable) >= study.goal
         hidden = {each.episode for each in had} | self._assignments.unusable(study.name)
         entries = [entry for entry in usable if entry.id not in hidden]
+        wanted = [e for e in entries if taken[e.id] < study.raters and (taken[e.id] or not enough)]
+        if not wanted:  # no gold either: the study is over for this person, and may have shown its code
+            return None
         chance = float(self._rng.random())
         if chance < study.checks.gold_share and (gold := self._gold(study, hidden)) is not None:
             return gold
-        wanted = [e for e in entries if taken[e.id] < study.raters and (taken[e.id] or not enough)]
-        if not wanted:
-            return None
         if study.checks.gold_share <= chance < study.checks.gold_share + study.checks.swapped_share:
             swapped = self._swapped(study, wanted)
             if swapped is not None:

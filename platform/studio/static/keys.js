@@ -26,12 +26,19 @@ export const DEFAULT_KEYS = {
   finish: 'Enter',
 };
 
+/** What a key press types, in lower case; for a letter of another script, the Latin letter of the key's place.
+ * @param {KeyboardEvent} event */
+export function typed(event) {
+  const own = event.key.toLowerCase();
+  return own <= '\x7f' ? own : (/^Key([A-Z])$/.exec(event.code)?.[1] ?? own).toLowerCase();
+}
+
 /** The name of a key press, as `Shift+z`. @param {KeyboardEvent} event */
 export function keyName(event) {
   if (event.key === ' ') return 'Space';
-  const letter = event.key.length === 1;
-  const key = letter ? event.key.toLowerCase() : event.key;
-  const shift = event.shiftKey && (!letter || /[a-z]/.test(key)) ? 'Shift+' : '';
+  const types = event.key.length === 1;
+  const key = types ? typed(event) : event.key;
+  const shift = event.shiftKey && (!types || /[a-z]/.test(key)) ? 'Shift+' : '';
   return `${event.altKey ? 'Alt+' : ''}${shift}${key}`;
 }
 

@@ -1,6 +1,7 @@
 // Playing: the lobby, a seat, and the end.
 import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
+import { typed } from '../keys.js';
 import { LiveSocket } from '../live_socket.js';
 import { begin, say } from '../page.js';
 import { SeatKeys } from '../seat_keys.js';
@@ -338,7 +339,7 @@ function play(session, seat, practicing = false) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
     if (event.key === 'Enter' && !target.matches('button, a')) { event.preventDefault(); byId('say').focus(); }
-    const key = letter(event);
+    const key = typed(event);
     if (seat === 'setter' && key === 'y') byId('done').click();
     if (seat === 'setter' && key === 'n') byId('failed').click();
     if (seat === 'copilot' && key === 't') byId('take').click();
@@ -353,13 +354,6 @@ function play(session, seat, practicing = false) {
     socket.socket.close();
   }
   return { close };
-}
-
-/** The letter of a key press, in lower case; where the keyboard types no Latin letter, that of the key's place.
- * @param {KeyboardEvent} event */
-function letter(event) {
-  const typed = event.key.toLowerCase();
-  return /^[a-z]$/.test(typed) ? typed : (/^Key([A-Z])$/.exec(event.code)?.[1] ?? '').toLowerCase();
 }
 
 /** Keys of a control as people read them. @param {any} control */
