@@ -75,7 +75,12 @@ def forget(run: Run, served: ServedRun) -> str:
     earlier = run.root / ERRORS  # of refused commands, which it quotes
     if earlier.exists() and wanted.person in earlier.read_text():
         earlier.unlink()
-    trace = f"Snapshots, and the checkpoints trained on them, keep a trace: {', '.join(kept_in)}.\n" if kept_in else ""
+    trace = (
+        "Snapshots with the checkpoints trained on them, and suites of scenarios that could not be changed, keep a "
+        f"trace: {', '.join(kept_in)}.\n"
+        if kept_in
+        else ""
+    )
     return f"{listed}All of it is deleted.\n{trace}"
 
 

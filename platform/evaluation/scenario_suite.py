@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from interplay.core.files import replacing
@@ -12,6 +12,7 @@ from interplay.env.world import World
 from interplay.episodes.encoding import DamagedEpisode, decode, encode
 from interplay.evaluation.scenarios import Scenario
 
+SUITE = "suite.zip"  # name of the file in the folder of the stage that cut it
 SUITE_VERSION = 1
 INDEX = "suite.json"
 
@@ -34,6 +35,25 @@ def read_suite(path: Path, world: World) -> list[Scenario]:
     """
     if not path.exists():
         raise ValueError(f"there is no suite of scenarios at {path}; leave continuation.suite out to cut one")
+    scenarios = _read(path)
+    _check_world(path, scenarios, world)
+    return scenarios
+
+
+def remove_scenarios(path: Path, episodes: Collection[str]) -> list[str]:
+    """Removes the scenarios that were cut from these episodes from a suite. Returns their names.
+
+    Raises:
+        ValueError: the file is damaged, or of a newer version.
+    """
+    scenarios = _read(path)
+    removed = [scenario.name for scenario in scenarios if scenario.episode.meta.id in episodes]
+    if removed:
+        write_suite(path, [scenario for scenario in scenarios if scenario.name not in removed])
+    return removed
+
+
+def _read(path: Path) -> list[Scenario]:
     try:
         with zipfile.ZipFile(path) as archive:
             index = json.loads(archive.read(INDEX))
@@ -49,7 +69,6 @@ def read_suite(path: Path, world: World) -> list[Scenario]:
         ) from error
     if version > SUITE_VERSION:
         raise ValueError(f"{path} has format version {version}, this platform reads up to {SUITE_VERSION}; update it")
-    _check_world(path, scenarios, world)
     return scenarios
 
 

@@ -24,7 +24,7 @@ from interplay.env.world import World
 from interplay.episodes.encoding import encode, iter_readable
 from interplay.episodes.episode import Episode
 from interplay.evaluation.continuation_player import ContinuationPlayer, ContinuationResult
-from interplay.evaluation.scenario_suite import read_suite, write_suite
+from interplay.evaluation.scenario_suite import SUITE, read_suite, write_suite
 from interplay.evaluation.scenarios import Scenario, cut_scenarios
 from interplay.evaluation.success_judge import one_second
 from interplay.learner.checkpoint import CheckpointError
@@ -43,7 +43,6 @@ from interplay.tracking.progress import Progress
 logger = logging.getLogger(__name__)
 
 CONTINUE = "continue"
-SUITE = "suite.zip"
 
 
 def continue_scenarios(run: Run) -> None:

@@ -15,6 +15,8 @@ from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Mark, Prompt, Utterance
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
+from interplay.evaluation.scenario_suite import read_suite, write_suite
+from interplay.evaluation.scenarios import Scenario
 from interplay.studio.marks.assignment import Choice
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.own_data_routes import erase, kept_of
@@ -101,6 +103,8 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         for seed in range(2):
             studio.store.append(record_episode(LineWorld(), seed, 6)[0])
         played, other = studio.store.ids()
+        suite = tmp_path / "continue/suite.zip"
+        write_suite(suite, [Scenario(f"walk-{each}", "walk", studio.store.read(each)) for each in (played, other)])
         client = logged_in(studio, "play")
         person = client.get("/api/me").json()["person"]
         fields = "(id, study, version, started, ended, episode, seats)"
@@ -116,6 +120,7 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+    assert [scenario.episode.meta.id for scenario in read_suite(suite, LineWorld())] == [other]
 
 
 def test_the_scores_of_deleted_episodes_are_deleted_too(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
+from interplay.stages.scenario_erasure import erase_scenarios
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.live.session_settings import HUMAN
@@ -128,7 +129,8 @@ def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> l
 
 
 def erase(studio: StudioContext, person: str) -> list[str]:
-    """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played."""
+    """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played, and the
+    suites from which scenarios of these episodes could not be removed."""
     studio.database.write("DELETE FROM logins WHERE person = ?", person)  # first: nothing more comes from its pages
     _unsign_flags(studio, person)
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
@@ -147,6 +149,7 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     )
     late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
     erase_episodes(studio, person, late)
+    kept_in += erase_scenarios(studio.served.root, {*episodes, *late})
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
