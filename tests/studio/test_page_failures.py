@@ -22,7 +22,7 @@ STORAGE_IS_FULL = """() => {
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
-    fill_store(root, 4, steps=24)
+    fill_store(root, 12, steps=24)  # tests take recordings out of the study, in any order
     with started(root, ENV, SMALL) as running:
         yield root, running
 
