@@ -40,17 +40,18 @@ def read_suite(path: Path, world: World) -> list[Scenario]:
     return scenarios
 
 
-def remove_scenarios(path: Path, episodes: Collection[str]) -> list[str]:
-    """Removes the scenarios that were cut from these episodes from a suite. Returns their names.
+def scenarios_of(path: Path, episodes: Collection[str]) -> list[str]:
+    """The names of the scenarios of a suite that were cut from these episodes. Raises as `remove_scenarios`."""
+    return [scenario.name for scenario in _read(path) if scenario.episode.meta.id in episodes]
+
+
+def remove_scenarios(path: Path, names: Collection[str]) -> None:
+    """Removes scenarios from a suite.
 
     Raises:
         ValueError: the file is damaged, or of a newer version.
     """
-    scenarios = _read(path)
-    removed = [scenario.name for scenario in scenarios if scenario.episode.meta.id in episodes]
-    if removed:
-        write_suite(path, [scenario for scenario in scenarios if scenario.name not in removed])
-    return removed
+    write_suite(path, [scenario for scenario in _read(path) if scenario.name not in names])
 
 
 def _read(path: Path) -> list[Scenario]:

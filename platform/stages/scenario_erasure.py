@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from interplay.core.files import JsonLines, write_whole
-from interplay.evaluation.scenario_suite import SUITE, remove_scenarios
+from interplay.evaluation.scenario_suite import SUITE, remove_scenarios, scenarios_of
 
 logger = logging.getLogger(__name__)
+
+DAMAGE = (ValueError, KeyError, TypeError, OSError)  # ValueError: also a stage that is running
 
 
 def erase_scenarios(root: Path, episodes: Collection[str]) -> list[str]:
@@ -24,18 +26,15 @@ def erase_scenarios(root: Path, episodes: Collection[str]) -> list[str]:
     suites, kept = sorted([*root.glob(f"*/{SUITE}"), *root.glob(f"round-*/*/{SUITE}")]), list[str]()
     if not (suites and episodes):
         return kept
-    from interplay.stages.stage_folder import (  # imports torch: not for every studio
-        WORK_LOCK,
-        StageConflict,
-        StageFolder,
-    )
+    from interplay.stages.stage_folder import WORK_LOCK, StageFolder  # imports torch: not for every studio
 
     for suite in suites:
         try:
             with StageFolder(suite.parent).locked(WORK_LOCK):
-                if erased := remove_scenarios(suite, episodes):
-                    _erase_continuations(suite.parent, set(erased))
-        except (StageConflict, ValueError) as error:
+                if names := scenarios_of(suite, episodes):
+                    _erase_continuations(suite.parent, names)
+                    remove_scenarios(suite, names)  # last: a deletion that was killed finds them again
+        except DAMAGE as error:
             logger.warning("scenarios of deleted episodes stay in %s: %s", suite, error)
             kept.append(str(suite.relative_to(root)))
     return kept

@@ -125,8 +125,8 @@ def _pace(summary: RunSummary, rate: float | None) -> str:
         texts.append(f"{format_duration((summary.total - summary.update) / rate)} left")
     if summary.metrics_age > RATE_WINDOW_SECONDS and not summary.finished:
         texts.append(f"nothing written for {format_duration(summary.metrics_age)}")
-    if summary.untrained:
-        texts.append(f"{summary.untrained} is running")
+    if summary.other_stage:
+        texts.append(f"{summary.other_stage} is running")
     elif summary.silent_seconds is not None and not summary.ended:
         texts.append("waits for a training stage to begin")
     return "  ".join(texts)

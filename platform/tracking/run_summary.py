@@ -33,7 +33,7 @@ class RunSummary:
     status_age: float | None = None  # seconds since the workers last reported; None without workers
     # Since the run last wrote anything, 0 while another stage is running; None while a training stage is active.
     silent_seconds: float | None = None
-    untrained: str = ""  # the stage that is running and does not train, as evaluate
+    other_stage: str = ""  # the stage that is running and does not train, as evaluate
     read_at: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
@@ -74,8 +74,8 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     other = "" if active else _stage_at_work(root)
     silent_seconds = None if active else 0.0 if other else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
-        return replace(_summarize(root, shown[-1], silent_seconds, now), untrained=other)
-    summary = RunSummary(root.name, silent_seconds=silent_seconds, untrained=other, read_at=now)
+        return replace(_summarize(root, shown[-1], silent_seconds, now), other_stage=other)
+    summary = RunSummary(root.name, silent_seconds=silent_seconds, other_stage=other, read_at=now)
     if summary.ended:
         raise ValueError(f"{root} has no active training stage; name the run that you mean, for example run.name=mine")
     return summary

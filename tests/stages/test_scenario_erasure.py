@@ -51,5 +51,8 @@ def test_suites_that_cannot_be_changed_are_named(tmp_path: Path, monkeypatch: py
     with StageFolder(tmp_path / "continue").locked(WORK_LOCK):
         assert erase_scenarios(tmp_path, {episode}) == ["continue/suite.zip"]
     assert len(read_suite(tmp_path / "continue" / SUITE, LineWorld())) == 2
+    (tmp_path / "continue" / "bc.json").write_text('{"results": [{}]}')
+    assert erase_scenarios(tmp_path, {episode}) == ["continue/suite.zip"]
+    assert len(read_suite(tmp_path / "continue" / SUITE, LineWorld())) == 2, "the next deletion finds it again"
     (tmp_path / "continue" / SUITE).write_bytes(b"damaged")
     assert erase_scenarios(tmp_path, {episode}) == ["continue/suite.zip"]

@@ -136,6 +136,7 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
     episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
+    kept_in += erase_scenarios(studio.served.root, episodes)  # while the episodes are known
     asked = {text for episode in episodes for text in _asked_in(studio, episode)}
     erase_episodes(studio, person, episodes)
     own = "SELECT id FROM assignments WHERE person = ?"
@@ -149,7 +150,6 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     )
     late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
     erase_episodes(studio, person, late)
-    kept_in += erase_scenarios(studio.served.root, {*episodes, *late})
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in

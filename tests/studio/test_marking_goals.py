@@ -1,0 +1,84 @@
+"""When a study of marking is over: its goal, its progress, and the golds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_world import LineWorld, record_episode
+from studio_client import logged_in, open_studio
+from test_marking import STEPS, change_study, episode_of, filled, finish, given, golden, rater
+
+from interplay.studio.marks.assignment import Choice
+from interplay.studio.studies.study import Checks, EpisodeChoice
+from interplay.studio.web.studio_context import StudioContext
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StudioContext]:
+    filled(tmp_path, 4)
+    with open_studio(tmp_path) as opened:
+        yield opened
+
+
+def progress(studio: StudioContext) -> tuple[int, int]:
+    """How often the recordings of the study were marked, and how often is wanted, as the researcher sees it."""
+    studies = logged_in(studio, "research").get("/api/desk/studies").json()["studies"]
+    (shown,) = [(each["have"], each["want"]) for each in studies if each["name"] == "marks"]
+    return shown
+
+
+def test_the_goal_of_a_study_counts_only_its_recordings_that_are_still_there(studio: StudioContext) -> None:
+    change_study(studio, goal=2)
+    first, second = rater(studio), rater(studio)
+    for _ in range(2):
+        finish(first, given(first))
+    deleted, kept = studio.assignments.taken("marks")
+    assert given(second) is None
+    studio.store.delete(deleted)
+    item = given(second)
+    assert item is not None, "another recording is wanted in place of the deleted one"
+    finish(second, item)
+    assert given(second) is None
+    assert progress(studio) == (2, 2)
+    studio.store.flag(kept, "a test of the studio")
+    assert given(second) is not None
+
+
+def test_golds_from_elsewhere_do_not_count_for_the_goal(studio: StudioContext) -> None:
+    heldout, _ = record_episode(LineWorld(), 20, STEPS)
+    studio.store.append(replace(heldout, meta=replace(heldout.meta, split="heldout")))
+    golden(studio, [heldout.meta.id])
+    change_study(studio, goal=1, episodes=EpisodeChoice(split="train"))
+    client = rater(studio)
+    person = client.get("/api/me").json()["person"]
+    studio.assignments.give(person, "marks", 1, Choice(heldout.meta.id, "gold", "gold", 0.5))
+    finish(client, given(client))
+    item = given(client)
+    assert item is not None and episode_of(studio, item) != heldout.meta.id
+    finish(client, item)
+    assert given(client) is None
+
+
+def test_progress_counts_what_is_wanted(studio: StudioContext) -> None:
+    """Golds that more people marked than are wanted count once, and unusable recordings are not waited for."""
+    first, second = rater(studio), rater(studio)
+    item = given(first)
+    gold = episode_of(studio, item)
+    finish(first, item)
+    golden(studio, [gold])
+    studio.assignments.give(second.get("/api/me").json()["person"], "marks", 1, Choice(gold, "gold", "gold", 0.5))
+    finish(second, given(second))
+    second.post(f"/api/items/{given(second)['item']}/unusable", json={"reason": "dark"})
+    assert progress(studio) == (1, 3)
+
+
+def test_no_gold_follows_once_nothing_is_left_to_mark(studio: StudioContext) -> None:
+    golden(studio, studio.store.ids())
+    change_study(studio, goal=1, checks=Checks(gold_share=0.0))
+    first, second = rater(studio), rater(studio)
+    finish(first, given(first))
+    change_study(studio, goal=1, checks=Checks(gold_share=0.5))
+    assert [given(second) for _ in range(8)] == [None] * 8
