@@ -138,3 +138,22 @@ def test_a_recording_that_was_skipped_while_it_was_loaded_does_not_disturb_the_n
     held[1].continue_()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     expect(page.get_by_test_id("finish")).to_be_enabled()
+
+
+def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    held: list[Route] = []
+    page.route("**/api/studies", lambda route: held.append(route))
+    address = f"{studio[1].origin}/consent?study=marks"
+    page.goto(address)
+    button = page.get_by_test_id("agree")
+    expect(button).not_to_be_empty()
+    button.click(force=True)  # as a person that does not wait
+    page.wait_for_timeout(300)
+    assert page.url == address
+    held[0].continue_()
+    for number in range(2):
+        page.get_by_test_id(f"statement-{number}").check()
+    button.click()
+    page.wait_for_url("**/mark?study=marks")

@@ -27,6 +27,16 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** Listens to a form, which is inert until then: submitted by the browser, it would leave the page.
+ * @param {any} form @param {() => any} act */
+export function onSubmit(form, act) {
+  form.addEventListener('submit', (/** @type {Event} */ event) => {
+    event.preventDefault();
+    act();
+  });
+  form.inert = false;
+}
+
 /** Replaces what an element holds. @param {Element} element @param {...(Node|string)} children */
 export function fill(element, ...children) {
   element.replaceChildren(...children);

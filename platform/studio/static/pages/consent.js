@@ -1,6 +1,6 @@
 // Consent comes before any data of a person.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -24,8 +24,7 @@ if (!study) {
   const must = consent.must.map((/** @type {string} */ text, /** @type {number} */ n) => box(text, n));
   const may = consent.may.map((/** @type {string} */ text, /** @type {number} */ n) => box(text, must.length + n, true));
   fill(byId('statements'), ...must, ...may);
-  byId('form').addEventListener('submit', async (/** @type {Event} */ event) => {
-    event.preventDefault();
+  onSubmit(byId('form'), async () => {
     const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
     try {
       await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, ticked });

@@ -1,6 +1,6 @@
 // Everyone sees, downloads and deletes what is theirs.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -11,8 +11,7 @@ fill(byId('consents'), ...kept.consents.map((/** @type {any} */ each) => make('l
   text: word('data.consent', { ...each, when: new Date(each.at * 1000).toLocaleString() }),
 })));
 byId('nameLabel').textContent = word('data.type', { person: person.person });
-byId('form').addEventListener('submit', async (/** @type {Event} */ event) => {
-  event.preventDefault();
+onSubmit(byId('form'), async () => {
   try {
     const answer = await post('/api/data/delete', { person: byId('name').value.trim() });
     byId('kept').hidden = byId('deletion').hidden = true;

@@ -1,6 +1,6 @@
 // The entrance: takes the code out of the address bar at once; only the button uses it up.
 import { post } from '../api.js';
-import { byId } from '../dom.js';
+import { byId, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -23,8 +23,7 @@ if (person) {
   byId('knownText').textContent = word('enter.known', { person: person.person });
 }
 
-byId('form').addEventListener('submit', async (event) => {
-  event.preventDefault();
+onSubmit(byId('form'), async () => {
   const typed = byId('code').value.trim();
   try {
     const { page } = await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform });

@@ -1,6 +1,6 @@
 // The researcher's studies, invitations, people and audit log.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -122,8 +122,7 @@ async function show() {
   if (!byId('definition').value && studies.length) edit(studies[0]);
 }
 
-byId('invite').addEventListener('submit', (/** @type {Event} */ event) => {
-  event.preventDefault();
+onSubmit(byId('invite'), () => {
   guarded(async () => {
     const answer = await post('/api/desk/invitations', { roles: [byId('role').value], uses: Number(byId('uses').value), days: Number(byId('days').value) });
     byId('invitation').hidden = false;
@@ -141,8 +140,7 @@ function definition() {
     throw new Error(word('desk.no_json', { problem: /** @type {any} */ (error).message }));
   }
 }
-byId('edit').addEventListener('submit', (/** @type {Event} */ event) => {
-  event.preventDefault();
+onSubmit(byId('edit'), () => {
   guarded(async () => {
     const kept = await post('/api/desk/studies', definition());
     say(byId('editMessage'), word('desk.kept', kept), 'good');
