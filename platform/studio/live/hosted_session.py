@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
 MOST_RESTARTS = 5
+# Outcomes of the study for people that stay, by why their session has ended early.
+EARLY_OUTCOMES = {"left": "partner_left", "void": "partner_left", "failed": "technical", "interrupted": "technical"}
 
 
 class HostedSession:
@@ -54,6 +56,7 @@ class HostedSession:
         self._restarts = 0
         self._away_since: float | None = None
         self._left: set[str] = set()  # seats in which another player plays on
+        self._leavers: set[str] = set()  # seats whose person has ended the session by leaving
         self._ending = ""  # why the session is to end, for a process that has not started yet
 
     @property
@@ -106,6 +109,7 @@ class HostedSession:
     def leave(self, seat: str) -> None:
         """A person leaves: a setter ends the episode, others as `live.on_leave` says."""
         if seat == SETTER or not self._replace([seat]):
+            self._leavers.add(seat)
             self.end("setter" if seat == SETTER else "left")
 
     def _replace(self, seats: list[str]) -> bool:
@@ -236,6 +240,7 @@ class HostedSession:
                 self._enter("paused", f"the {' and the '.join(away)} is away")
             patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
             if now - self._away_since > patience and not (self.phase != "lobby" and self._replace(away)):
+                self._leavers.update(away)
                 # A session that an earlier start had played, and whose people did not come back, was interrupted.
                 self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left")
             return
@@ -266,7 +271,7 @@ class HostedSession:
         return state
 
     def _tell(self, message: dict[str, Any], seats: list[str] | None = None) -> None:
-        for seat in seats or SEATS:
+        for seat in SEATS if seats is None else seats:
             for viewer in self.viewers[seat]:
                 viewer.tell(message)
 
@@ -282,8 +287,11 @@ class HostedSession:
         """Sends everyone the end of the session, and closes the sockets."""
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
-        ending = {"kind": "end", "why": message["why"]}
-        self._tell(ending, [*self.people])  # people play blind: the agent that has failed stays unnamed
+        ending = {"kind": "end", "why": message["why"]}  # people play blind: the agent that has failed stays unnamed
+        self._tell(ending, [seat for seat in self.people if seat in self._leavers])
+        known = message["why"] != "left" or self._leavers  # unknown where a killed studio had ended the session
+        way_back = self.settings.ways_back.get(EARLY_OUTCOMES.get(message["why"], ""), {}) if known else {}
+        self._tell({**ending, **way_back}, [seat for seat in self.people if seat not in self._leavers])
         self._tell({**ending, "text": problem}, [WATCH])
         for viewers in self.viewers.values():
             for viewer in viewers:

@@ -178,7 +178,9 @@ class LiveHouse:
         for seat, agent in self._agents_of(study):  # the next session asks for the newest checkpoints again
             self._checks.pop((agent, seat), None)
         split = EVALUATION if study.live.agents else "train"
-        settings = self._settings(live, with_stand_ins(live.seats, people) | checked, people, split=split)
+        seats = with_stand_ins(live.seats, people) | checked
+        ways_back = {outcome: study.way_back(outcome) for outcome in ("partner_left", "technical")}
+        settings = self._settings(live, seats, people, split=split, ways_back=ways_back)
         row = {"id": settings.session, "study": study.name, "version": study.version, "started": time.time()}
         self.studio.database.insert("sessions", **row, seats=json.dumps(dict(people)), agent=drawn)
         self.studio.audit.note("session", ",".join(people.values()), session=settings.session, study=study.name)

@@ -111,7 +111,7 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
         return seated
     state = house.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":
-        state |= {"code": study.codes.get("no_partner", ""), "address": study.addresses.get("no_partner", "")}
+        state |= study.way_back("no_partner")
     return (_seated(house, person) or state) if state["state"] == "session" else state
 
 

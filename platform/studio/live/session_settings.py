@@ -30,6 +30,8 @@ class SessionSettings:
     quality: int = 85
     recorded: bool = True
     split: str = "train"  # of its episode
+    # Code and address by outcome (`partner_left`, `technical`), for people that stay where the session ends early.
+    ways_back: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields, for JSON."""

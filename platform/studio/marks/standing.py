@@ -35,9 +35,8 @@ class StudyStanding:
             "stage": self.stage,
             "outcome": self.outcome,
             "paused": self.paused,
-            "code": study.codes.get(self.outcome, ""),
-            "address": study.addresses.get(self.outcome, ""),
             "tries_left": self.tries_left,
+            **study.way_back(self.outcome),
         }
 
 

@@ -133,6 +133,10 @@ class Study(Strict):
             raise ValueError("live.agents names the agents of a study of the kind 'evaluate', and of no other")
         return self
 
+    def way_back(self, outcome: str) -> dict[str, str]:
+        """The completion code of a crowd platform and the address that leads back to it, each empty without one."""
+        return {"code": self.codes.get(outcome, ""), "address": self.addresses.get(outcome, "")}
+
     def live_config(self, config: LiveConfig) -> LiveConfig:
         """The settings of its sessions. Raises ValueError if they do not fit each other."""
         given = {name: value for name, value in self.live.model_dump(exclude={"agents"}).items() if value is not None}

@@ -230,6 +230,7 @@ function play(session, seat, practicing = false) {
       }
       say(byId('message'), '');
       stage('over');
+      wayBack(message); // of those that stay where it ends early
       about().then(({ standing }) => {
         byId('again').hidden = Boolean(standing.outcome);
         if (standing.outcome) wayBack(standing);

@@ -1,0 +1,70 @@
+"""The codes of people that stay where a session ends early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from starlette.websockets import WebSocket
+from test_live_protocol import house, invited, researcher, seated
+from test_live_session import settings
+from test_stand_ins import STARTED, no_agents
+
+from interplay.studio.live.hosted_session import HostedSession
+from interplay.studio.live.viewer import Viewer
+from interplay.studio.studies.study import FIRST_PLAY
+
+WAYS_BACK = {outcome: {"code": outcome.upper(), "address": ""} for outcome in ("partner_left", "technical")}
+
+
+class KeptMessages(Viewer):
+    """Keeps what its page is sent."""
+
+    def __init__(self, seat: str) -> None:
+        super().__init__(cast(WebSocket, None), seat)
+        self.told: list[dict[str, object]] = []
+
+    def tell(self, message: dict[str, object]) -> None:
+        self.told.append(message)
+
+
+def test_the_partner_of_a_person_that_leaves_gets_its_code(tmp_path: Path) -> None:
+    with house(tmp_path) as studio:
+        codes = {"complete": "DONE", "partner_left": "ALONE"}
+        addresses = {"partner_left": "https://platform.example/alone"}
+        study = {**FIRST_PLAY.model_dump(mode="json"), "codes": codes, "addresses": addresses}
+        researcher(studio).post("/api/desk/studies", study)
+        players = seated(invited(tmp_path, studio, 2))
+        for player in players.values():
+            player.until("state", state="playing")
+        players["solver"].send("leave")
+        assert players["solver"].until("end") == {"kind": "end", "why": "left"}
+        stays = players["setter"].until("end")
+        assert stays == {"kind": "end", "why": "left", "code": "ALONE", "address": addresses["partner_left"]}
+
+
+@pytest.mark.parametrize(
+    ("why", "code"), [("failed", "TECHNICAL"), ("interrupted", "TECHNICAL"), ("void", "PARTNER_LEFT"), ("time", None)]
+)
+def test_everyone_gets_the_code_of_a_session_that_has_failed(tmp_path: Path, why: str, code: str | None) -> None:
+    people = {"setter": "p-1", "solver": "p-2"}
+    session = HostedSession(settings(tmp_path, people=people, ways_back=WAYS_BACK), lambda *_: None, no_agents)
+    viewers = {seat: KeptMessages(seat) for seat in (*people, "watch")}
+    for viewer in viewers.values():
+        session.attach(viewer)
+    session._finish({"kind": "ended", "why": why, "path": ""})
+    assert [viewers[seat].told[-1].get("code") for seat in people] == [code, code]
+    assert "code" not in viewers["watch"].told[-1]
+
+
+def test_nobody_gets_a_code_where_it_is_not_known_who_has_left(tmp_path: Path) -> None:
+    """A studio that was killed while it ended the session does not know who pressed the button."""
+    people = {"setter": "p-1", "solver": "p-2"}
+    session = HostedSession(settings(tmp_path, people=people, ways_back=WAYS_BACK), lambda *_: None, no_agents)
+    viewers = [KeptMessages(seat) for seat in people]
+    for viewer in viewers:
+        session.attach(viewer)
+    session._begin(STARTED | {"left": []})
+    session._finish({"kind": "ended", "why": "left", "path": ""})
+    assert all("code" not in viewer.told[-1] for viewer in viewers)
