@@ -112,8 +112,9 @@ class Term(NamedTuple):
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
-# Means that are 0 where there was nothing to average, by the total that says so.
+# Means that lack a part, or are 0, where there was nothing to average, by the total that says so.
 MEANS_OVER = {
+    "css_mismatching": ("css_accuracy",),
     "ibt_pairs": ("ibt", "ibt_accuracy", "ibt_margin"),
     "marks_seen": ("marks_sign_accuracy",),
     "utterances": ("token_cloning",),
@@ -121,7 +122,7 @@ MEANS_OVER = {
 
 
 def without_empty_means(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The metrics of an update without means over nothing, whose 0 would count in averages."""
+    """The metrics of an update without means over nothing, which would count in averages."""
     empty = {name for total, names in MEANS_OVER.items() if metrics.get(total) == 0 for name in names}
     return {name: value for name, value in metrics.items() if name not in empty}
 
@@ -180,7 +181,7 @@ def demonstration_terms(
         )
         parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
         extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
-        yield Term("css", parts, weights.css, extra)
+        yield Term("css", parts, weights.css, extra, {"css_mismatching": contrast.pairs[1]})
     if output.utility is not None:
         yield _between_times(output.utility, arrays, weights.ibt)
     if mark_logits is not None:

@@ -111,3 +111,16 @@ def test_lanes_that_cannot_be_divided_are_refused() -> None:
         learner_of(agent, accumulate=3).update(demonstrated=demonstrated_rows(agent, 0))
     with pytest.raises(ValueError, match="accumulate is at least 1 part, got 0"):
         LearnerConfig(accumulate=0)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_batches_without_mismatching_pairs_have_no_accuracy_of_css(parts: int) -> None:
+    """Half of the accuracy would be missing from the mean over updates."""
+    agent = tiny_agent(LineWorld())
+    learner, shown = learner_of(agent, accumulate=parts), demonstrated_rows(agent, 0)
+    metrics = learner.update(demonstrated=shown)
+    assert 0 < metrics["css_accuracy"] <= 1 and metrics["css_mismatching"] > 0
+    for key in ("heard", "said"):
+        shown.arrays[key][:] = shown.arrays[key][:, :1]
+    metrics = learner.update(demonstrated=shown)
+    assert "css_accuracy" not in metrics and metrics["css_mismatching"] == 0
