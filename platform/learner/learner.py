@@ -226,7 +226,7 @@ class Learner:
         makes the step if they are finite and the device did not."""
         self._dataset_state, self._mark_state = found.dataset_state, found.mark_state
         names = [name for name in vars(self.config.objective.weights) if name in found.scalars]
-        metrics = fetch_later(found.scalars, partial(_finished, names=names, update=self.updates))
+        metrics = fetch_later(found.scalars, partial(_finished, names=names, update=self.updates + 1))
         if self.config.check_lag:
             self._broken = found.broken
         else:
@@ -306,6 +306,11 @@ class Learner:
 
 
 def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> dict[str, float]:
+    """The metrics of an update, which are numbered from 1, as where they are logged and saved.
+
+    Raises:
+        FloatingPointError: it was not finite.
+    """
     listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
     if not np.isfinite(metrics["loss"]):
         raise FloatingPointError(f"the loss of update {update} is {metrics['loss']}: {listed}")

@@ -97,13 +97,13 @@ def test_a_diverging_loss_names_the_last_checkpoint(tmp_path: Path, capsys: pyte
     interplay("collect", settings)
     wild = "clone.learner.learning_rate=1e4"
     begun = refused("clone", [*settings, wild], capsys)
-    assert "the loss of update 1 is nan" in begun
+    assert "the loss of update 2 is nan" in begun
     assert "Nothing had been saved" in begun
     assert "clone.learner.learning_rate" in begun
     said = refused("clone", [*settings, wild, "clone.training.checkpoint_every=1"], capsys)
     assert f"continues from update 1, saved at {tmp_path / 'run/clone/checkpoints/000000001'}" in said
     assert "run.name=" in said
-    assert (tmp_path / "run" / "error.txt").read_text().count("FloatingPointError: the loss of update 1") == 2
+    assert (tmp_path / "run" / "error.txt").read_text().count("FloatingPointError: the loss of update 2") == 2
     assert not opened(settings).stage("clone").finished
 
 
@@ -114,7 +114,7 @@ def test_a_loss_that_is_known_late_ends_the_stage_before_anything_is_saved(
     interplay("collect", settings)
     wild = ("clone.learner.learning_rate=1e4", "clone.training.checkpoint_every=4")
     said = refused("clone", [*settings, *wild], capsys)
-    assert "the loss of update 1 is nan" in said and "Nothing had been saved" in said
+    assert "the loss of update 2 is nan" in said and "Nothing had been saved" in said
     assert not opened(settings).stage("clone").record()  # so that it may begin with other settings
     assert len((tmp_path / "run/clone/ledger.jsonl").read_text().splitlines()) == 4  # it had gone on until then
     assert not opened(settings).stage("clone").checkpoints.exists()

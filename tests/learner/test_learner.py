@@ -184,7 +184,7 @@ def test_a_loss_that_is_not_finite_is_refused(broken: str) -> None:
         with torch.no_grad():
             agent.value.layers[2].bias.fill_(float("nan"))  # type: ignore[union-attr]
     before, learner = weights_of(agent), learner_of(agent)
-    with pytest.raises(FloatingPointError, match=r"update 0 is .*value=(inf|nan)"):
+    with pytest.raises(FloatingPointError, match=r"update 1 is .*value=(inf|nan)"):
         learner.update(demonstrated=demonstrated(agent), rollout=earned)
     assert all(torch.equal(a.nan_to_num(9), before[name].nan_to_num(9)) for name, a in agent.state_dict().items())
     assert learner.updates == 0
@@ -195,7 +195,7 @@ def test_a_gradient_that_is_not_finite_is_refused() -> None:
     agent = tiny_agent(LineWorld())
     before, learner = weights_of(agent), learner_of(agent)
     agent.value.layers[2].bias.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[union-attr]
-    with pytest.raises(FloatingPointError, match="gradient of update 0"):
+    with pytest.raises(FloatingPointError, match="gradient of update 1"):
         learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert not changed(agent, before)
 

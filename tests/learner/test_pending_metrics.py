@@ -64,7 +64,7 @@ def test_an_update_that_is_not_finite_is_raised_at_most_so_many_updates_later(de
     before = copied(learner.agent)
     begin(learner, 1, bad=True)
     begin(learner, 2)
-    with pytest.raises(FloatingPointError, match=r"the loss of update 1 is nan: .*value="):
+    with pytest.raises(FloatingPointError, match=r"the loss of update 2 is nan: .*value="):
         begin(learner, 3)
     assert all(torch.equal(tensor, before[name]) for name, tensor in learner.agent.state_dict().items())
 

@@ -143,7 +143,7 @@ def test_an_update_that_is_not_finite_changes_no_weight(lag: int) -> None:
     for number in range(WARM_UPS + 1):
         begin(learner, number)
     before = weights(learner)
-    with pytest.raises(FloatingPointError, match=f"the loss of update {WARM_UPS + 1} is nan"):
+    with pytest.raises(FloatingPointError, match=f"the loss of update {WARM_UPS + 2} is nan"):
         for number in range(lag + 1):
             begin(learner, WARM_UPS + 1 + number, broken=number == 0)
     assert recorder.recorded and all(torch.equal(tensor, before[name]) for name, tensor in weights(learner).items())
