@@ -198,11 +198,12 @@ class ReinforcementTrainee(Trainee):
 
 
 def _means(ended: FinishedEpisodes) -> dict[str, float]:
+    """Mean return and success of the episodes that ended, and how many each is over."""
     if not len(ended.returns):
         return {}
-    metrics = {"return": float(ended.returns.mean())}
-    if not np.isnan(ended.success).all():
-        metrics["success"] = float(np.nanmean(ended.success))
+    metrics = {"episodes": float(len(ended.returns)), "return": float(ended.returns.mean())}
+    if judged := np.count_nonzero(~np.isnan(ended.success)):
+        metrics |= {"episodes_judged": float(judged), "success": float(np.nanmean(ended.success))}
     return metrics
 
 

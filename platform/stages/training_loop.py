@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 LOGGED_AS_MAXIMUM = ("lag_max", "restarts", "reward_version")
 TASKS = "tasks/"  # metrics `tasks/KIND` count; other metrics `NAME/KIND` are means over as many tasks
+COUNTS = {"return": "episodes", "success": "episodes_judged"}  # metrics that are means over what another one counts
 
 
 class Diverged(ArithmeticError):
@@ -196,8 +197,8 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
 class _Averages:
     """Mean of each metric since the last log, over the updates that reported it; maximum for `LOGGED_AS_MAXIMUM`.
 
-    Counts of tasks are summed, and means over the tasks of a kind are weighted by their number. Pending metrics are not
-    waited for before `take`.
+    Counts of tasks and of episodes are summed, and means over those are weighted by their number. Pending metrics are
+    not waited for before `take`.
     """
 
     def __init__(self) -> None:
@@ -213,8 +214,8 @@ class _Averages:
             if name in LOGGED_AS_MAXIMUM:
                 self._sums[name], self._counts[name] = max(self._sums.get(name, value), value), 1
                 continue
-            weight = metrics.get(TASKS + name.partition("/")[2], 1.0)
-            if name.startswith(TASKS):
+            weight = metrics.get(COUNTS.get(name, TASKS + name.partition("/")[2]), 1.0)
+            if name.startswith(TASKS) or name in COUNTS.values():
                 self._sums[name], self._counts[name] = self._sums[name] + value, 1
                 continue
             self._sums[name] += weight * value

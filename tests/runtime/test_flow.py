@@ -10,7 +10,7 @@ import pytest
 import torch
 from outcomes import read_ledger
 
-from interplay.actors.episode_returns import EpisodeReturns, TaskReturn
+from interplay.actors.episode_returns import EpisodeReturns, FinishedEpisodes, TaskReturn
 from interplay.agent.recurrent import RecurrentState
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
@@ -22,7 +22,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
-from interplay.stages.trainees import _means_by_kind
+from interplay.stages.trainees import _means, _means_by_kind
 from interplay.stages.training_loop import _Averages
 
 
@@ -91,6 +91,15 @@ def test_counts_of_tasks_are_summed_and_their_means_weighted() -> None:
     expected = {"tasks/go": 4.0, "success/go": 0.75, "return/go": 1.0, "tasks/lift": 2.0, "success/lift": 0.5}
     assert averages.take() == {**expected, "loss": 0.5}
     assert averages.take() == {}
+
+
+def test_returns_and_success_are_means_over_episodes() -> None:
+    averages, unknown = _Averages(), float("nan")
+    for returns, success in (([1.0], [1.0]), ([3.0, 5.0, 7.0], [0.0, unknown, 0.0]), ([], [])):
+        ended = FinishedEpisodes(np.array(returns, np.float32), np.array(success, np.float32))
+        averages.add(_means(ended))
+    expected = {"return": 4.0, "success": 1 / 3, "episodes": 4.0, "episodes_judged": 3.0}
+    assert averages.take() == pytest.approx(expected)
 
 
 def test_the_maximum_lag_between_two_logs_is_logged_instead_of_a_mean() -> None:
