@@ -49,14 +49,17 @@ class EpisodeSampler:
         """Returns the next readable episode, without its pictures and poses.
 
         Raises:
-            DamagedEpisode: none of the episodes can be read.
+            DamagedEpisode: none of as many draws as there are episodes could be read. Other ranks may read others.
         """
         for _ in range(len(self._ids)):
             drawn = self._ids[self._order.at(self._order.position(self._drawn))]
             self._drawn += 1
             if (found := self.find(drawn)) is not None:
                 return found
-        raise DamagedEpisode(f"none of {len(self._ids)} episodes of {self._snapshot.path} could be read")
+        raise DamagedEpisode(
+            f"none of the {len(self._ids)} episodes that an actor drew last from {self._snapshot.path} could be read; "
+            "the log names them"
+        )
 
     def get(self, episode: str) -> Episode:
         """An episode by its id, without its pictures and poses."""

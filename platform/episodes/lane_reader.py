@@ -74,9 +74,10 @@ class EpisodeSource:
             return None
 
     def no_readable_episode(self, count: int) -> DamagedEpisode:
-        """The error to raise after `count` unreadable episodes in a row."""
+        """The error after `count` draws of unreadable episodes in succession; other readers may read others."""
         return DamagedEpisode(
-            f"none of {count} episodes of {self.snapshot.path} in a row could be read; the log names them"
+            f"none of the {count} episodes that a reader drew last from {self.snapshot.path} could be read; the log "
+            "names them"
         )
 
     def _decode(self, episode: str) -> DecodedEpisode:

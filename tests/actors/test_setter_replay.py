@@ -34,6 +34,7 @@ from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.agent.weights import export_weights
 from interplay.env import registry
 from interplay.env.world import Action, Outcome, Start, World
+from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.config import LearnerConfig
@@ -320,3 +321,13 @@ def test_recorded_setters_stay_in_memory_within_a_budget(snapshot: Snapshot, mon
         for each in drawn:
             assert_same_arrays(each.actions, plain.sample().actions)
         assert bounded._cache.bytes <= budget
+
+
+def test_a_sampler_speaks_of_its_own_draws_where_none_can_be_read(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other ranks may draw others, which can."""
+    sampler = EpisodeSampler(snapshot, snapshot.ids, seed=5, rank=1, world_size=2)
+    monkeypatch.setattr(sampler, "find", lambda episode: None)
+    with pytest.raises(DamagedEpisode, match=f"none of the {len(snapshot.ids)} episodes that an actor drew last from "):
+        sampler.sample()
