@@ -17,7 +17,13 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.completions import Completions
-from interplay.runtime.ray.reward_replicas import OutstandingUnroll, Replicas, ScoringPool, unrolls_of_call
+from interplay.runtime.ray.reward_replicas import (
+    OutstandingUnroll,
+    Replicas,
+    ScoreRequest,
+    ScoringPool,
+    unrolls_of_call,
+)
 from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle
 
 
@@ -59,10 +65,13 @@ class ReplyingWorker(WorkerHandle):
 
 @pytest.fixture
 def worker(tmp_path: Path) -> ReplyingWorker:
+    return replica("reward-0", CrashReports(tmp_path, 1, "abc", 2, 3600.0))
+
+
+def replica(name: str, crashes: CrashReports) -> ReplyingWorker:
     placement: Any = None  # nothing is placed
-    crashes = CrashReports(tmp_path, 1, "abc", 2, 3600.0)
     config = RuntimeConfig(kind="ray", start_limit=1.0, stall_limit=10.0)
-    return ReplyingWorker("reward-0", dict, placement=placement, crashes=crashes, config=config)
+    return ReplyingWorker(name, dict, placement=placement, crashes=crashes, config=config)
 
 
 class Scoring:
@@ -115,6 +124,22 @@ def test_unrolls_of_a_failed_call_are_scored_each_by_itself(worker: ReplyingWork
         reply.complete()
     scoring.completions.handle_ended(0.0)
     assert scoring.scored == ["a", "b", "c"] and scoring.completions.watched == 0
+
+
+def test_the_requests_of_a_replica_that_is_given_up_count_its_failure_once(tmp_path: Path) -> None:
+    failing, other = (replica(f"reward-{number}", CrashReports(tmp_path, 1, "abc", 0, 3600.0)) for number in range(2))
+    replicas = Replicas([failing, other], retries=9, external_clients=True)
+    replicas.start()
+    unroll: Any = "1a"
+    requests = [replicas.ask(unroll, LaneState()) for _ in range(4)]
+    own = [request for request in requests if request.replica == 0]
+    assert len(own) == len(failing.replies) == 2
+    for request, reply in zip(own, failing.replies, strict=True):
+        request.reply = reply.future()
+        reply.fail()
+    again = [replicas.answer(request) for request in own]
+    assert [each.replica for each in again if isinstance(each, ScoreRequest)] == [1, 1]
+    assert failing.restarts == 1
 
 
 def test_the_next_unroll_of_a_call_is_progress(worker: ReplyingWorker) -> None:

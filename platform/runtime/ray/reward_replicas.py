@@ -124,7 +124,8 @@ class Replicas:
                     f"an unroll was lost before {worker.name} could score it, with the process or machine that held "
                     f"it; the same command continues from the newest checkpoint.\n{error}"
                 ) from error
-            if worker.incarnation == request.incarnation:  # first of the process's requests to report the failure
+            # The first of the process's requests to report the failure.
+            if worker.incarnation == request.incarnation and request.replica not in self._given_up:
                 self.restart(request.replica, error)
             lost = 0 if lost_before_start(str(error)) else 1
             if lost and request.tries > self._retries:
