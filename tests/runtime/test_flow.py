@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
+from interplay.runtime.ray.inference import InferenceServer
 from interplay.stages.trainees import _means, _means_by_kind
 from interplay.stages.training_loop import _Averages
 
@@ -48,6 +50,23 @@ def test_a_ledger_drops_the_updates_after_a_checkpoint(tmp_path: Path) -> None:
         and rows[1].demonstrated == (ConsumedUnroll(1, 2),)
         and not rows[2].played
     )
+
+
+def test_the_weights_that_a_server_holds_never_lack_the_newest() -> None:
+    """They are counted by another thread than that which publishes."""
+    seen: list[int] = []
+
+    class Version(int):
+        def __hash__(self) -> int:
+            seen.append(server.held_bytes)
+            return int(self)
+
+    worker: Any = SimpleNamespace(actor=None)
+    given: Any = None  # neither weights nor a context are used
+    server = InferenceServer(worker, [], given)
+    server.publish(1, given, 10, [])
+    server.publish(Version(2), given, 30, [])
+    assert set(seen) == {10} and server.held_bytes == 30
 
 
 def test_a_heartbeat_reports_the_activity_its_duration_and_the_busy_time() -> None:

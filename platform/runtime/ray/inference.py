@@ -184,8 +184,8 @@ class InferenceServer:
         """Makes these weights available for decisions; `wanted` are the other versions still in use."""
         if version in self._weights:
             return
-        self._weights = {each: kept for each, kept in self._weights.items() if each in wanted}
-        self._weights[version] = (weights, nbytes)
+        kept = {each: stored for each, stored in self._weights.items() if each in wanted}
+        self._weights = {**kept, version: (weights, nbytes)}  # never changed in place: `held_bytes` is read elsewhere
         if self.worker.actor is not None:
             self._calls.append(self.worker.call_worker("publish", version, list(wanted), weights))
 
