@@ -280,7 +280,7 @@ class SetterReplayActor:
         lane.tracker.advance(lane.row, lane.world.facts)
         out_of_time = lane.row >= lane.steps
         lane.ended = outcome.done or lane.tracker.over or out_of_time
-        lane.truncated = outcome.truncated or (out_of_time and not outcome.done and not lane.tracker.over)
+        lane.truncated = not lane.tracker.over and (outcome.truncated or (out_of_time and not outcome.done))
         self._observe(index)
         return outcome.env_reward
 

@@ -23,6 +23,7 @@ from replay_actors import CONFIG, EPISODES, actor_of, copied, stream, through_a_
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.seats import ScriptedSeat
+from interplay.env.world import Outcome
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.setter import ScriptedSetter, SetterConfig
@@ -89,6 +90,28 @@ def test_until_done_episodes_end_once_their_task_is_done_or_answered(snapshot: S
                 assert unroll.arrays["truncated"][t, lane] == (not over)
                 ends.append((row < 12, task.answered))
     assert {(True, None), (True, True), (False, None)} <= set(ends)
+
+
+def test_an_episode_whose_task_is_done_at_the_time_limit_of_its_world_is_not_truncated(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing follows a task that is done, so its value is not bootstrapped."""
+    step = LineWorld.step
+
+    def timed(world: LineWorld, *arguments: Any, **named: Any) -> Outcome:
+        return dataclasses.replace(step(world, *arguments, **named), truncated=world.clock == world.ends_at)
+
+    monkeypatch.setattr(LineWorld, "step", timed)
+    actor = actor_of(snapshot, dataclasses.replace(CONFIG, until="done", episode_steps=12), ends_at=3)
+    over = set()
+    for _ in range(30):
+        unroll = copied(actor.unroll())
+        for task in unroll.tasks:
+            if unroll.arrays["row"][task.row, task.lane] == 3:
+                is_over = task.done if task.answered is None else task.answered
+                assert unroll.arrays["truncated"][task.row, task.lane] == (not is_over)
+                over.add(is_over)
+    assert over == {True, False}
 
 
 @pytest.mark.parametrize("steps", [1, 2])
