@@ -232,7 +232,7 @@ def test_on_a_gpu_it_resumes_and_refuses_what_is_not_finite() -> None:
     for number in range(WARM_UPS + 1):
         begin(learner, number)
     before = weights(learner)
-    with pytest.raises(FloatingPointError, match=f"update {WARM_UPS + 1} is nan"):
+    with pytest.raises(FloatingPointError, match=f"update {WARM_UPS + 2} is nan"):
         begin(learner, WARM_UPS + 1, broken=True)
     assert all(torch.equal(tensor, before[name]) for name, tensor in weights(learner).items())
     resumed = ordinary(tiny_agent(LineWorld(), seed=1), dataclasses.replace(config, cuda_graph=False))
