@@ -49,7 +49,8 @@ class EpisodeSampler:
         """Returns the next readable episode, without its pictures and poses.
 
         Raises:
-            DamagedEpisode: none of as many draws as there are episodes could be read. Other ranks may read others.
+            DamagedEpisode: as many draws in succession as there are episodes could not be read. Other ranks may read
+                others.
         """
         for _ in range(len(self._ids)):
             drawn = self._ids[self._order.at(self._order.position(self._drawn))]
@@ -57,8 +58,8 @@ class EpisodeSampler:
             if (found := self.find(drawn)) is not None:
                 return found
         raise DamagedEpisode(
-            f"none of the {len(self._ids)} episodes that an actor drew last from {self._snapshot.path} could be read; "
-            "the log names them"
+            f"none of an actor's last {len(self._ids)} draws from {self._snapshot.path} could be read; the log names "
+            "the episodes"
         )
 
     def get(self, episode: str) -> Episode:

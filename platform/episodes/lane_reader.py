@@ -76,8 +76,7 @@ class EpisodeSource:
     def no_readable_episode(self, count: int) -> DamagedEpisode:
         """The error after `count` draws of unreadable episodes in succession; other readers may read others."""
         return DamagedEpisode(
-            f"none of the {count} episodes that a reader drew last from {self.snapshot.path} could be read; the log "
-            "names them"
+            f"none of a reader's last {count} draws from {self.snapshot.path} could be read; the log names the episodes"
         )
 
     def _decode(self, episode: str) -> DecodedEpisode:

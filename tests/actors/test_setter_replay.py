@@ -329,5 +329,5 @@ def test_a_sampler_speaks_of_its_own_draws_where_none_can_be_read(
     """Other ranks may draw others, which can."""
     sampler = EpisodeSampler(snapshot, snapshot.ids, seed=5, rank=1, world_size=2)
     monkeypatch.setattr(sampler, "find", lambda episode: None)
-    with pytest.raises(DamagedEpisode, match=f"none of the {len(snapshot.ids)} episodes that an actor drew last from "):
+    with pytest.raises(DamagedEpisode, match=f"none of an actor's last {len(snapshot.ids)} draws from "):
         sampler.sample()

@@ -164,7 +164,7 @@ def test_damaged_files_are_named_skipped_and_counted(snapshot: Snapshot, caplog:
 def test_a_snapshot_without_a_readable_file_ends_the_run(snapshot: Snapshot) -> None:
     for path in (snapshot.root / "episodes").glob("*/*.npz"):
         path.unlink()
-    with pytest.raises(DamagedEpisode, match="none of the 6 episodes"):
+    with pytest.raises(DamagedEpisode, match="none of a reader's last 6 draws"):
         LaneReader(snapshot, lanes=1, seed=0, world=Corridor()).next(0, 1)
 
 
