@@ -29,24 +29,32 @@ class KeptMessages(Viewer):
         self.told.append(message)
 
 
-def test_the_partner_of_a_person_that_leaves_gets_its_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("deletes", [False, True])
+def test_the_partner_of_a_person_that_leaves_gets_its_code(tmp_path: Path, deletes: bool) -> None:
+    """Leaving, or deleting what is one's own, gives that person none."""
     with house(tmp_path) as studio:
         codes = {"complete": "DONE", "partner_left": "ALONE"}
         addresses = {"partner_left": "https://platform.example/alone"}
         study = {**FIRST_PLAY.model_dump(mode="json"), "codes": codes, "addresses": addresses}
         researcher(studio).post("/api/desk/studies", study)
-        players = seated(invited(tmp_path, studio, 2))
+        visitors = invited(tmp_path, studio, 2)
+        players = seated(visitors)
         for player in players.values():
             player.until("state", state="playing")
-        players["solver"].send("leave")
-        assert players["solver"].until("end") == {"kind": "end", "why": "left"}
-        stays = players["setter"].until("end")
-        assert stays == {"kind": "end", "why": "left", "code": "ALONE", "address": addresses["partner_left"]}
+        gone, ending = (
+            next(iter(players)) if deletes else "solver",
+            {"kind": "end", "why": "void" if deletes else "left"},
+        )
+        if deletes:
+            visitors[0].post("/api/data/delete", {"person": visitors[0].get("/api/me")["person"]})
+        else:
+            players[gone].send("leave")
+        assert players.pop(gone).until("end") == ending
+        (stays,) = players.values()
+        assert stays.until("end") == ending | {"code": "ALONE", "address": addresses["partner_left"]}
 
 
-@pytest.mark.parametrize(
-    ("why", "code"), [("failed", "TECHNICAL"), ("interrupted", "TECHNICAL"), ("void", "PARTNER_LEFT"), ("time", None)]
-)
+@pytest.mark.parametrize(("why", "code"), [("failed", "TECHNICAL"), ("interrupted", "TECHNICAL"), ("time", None)])
 def test_everyone_gets_the_code_of_a_session_that_has_failed(tmp_path: Path, why: str, code: str | None) -> None:
     people = {"setter": "p-1", "solver": "p-2"}
     session = HostedSession(settings(tmp_path, people=people, ways_back=WAYS_BACK), lambda *_: None, no_agents)

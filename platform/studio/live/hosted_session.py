@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class HostedSession:
         self._restarts = 0
         self._away_since: float | None = None
         self._left: set[str] = set()  # seats in which another player plays on
-        self._leavers: set[str] = set()  # seats whose person has ended the session by leaving
+        self._leavers: set[str] = set()  # see `end`
         self._ending = ""  # why the session is to end, for a process that has not started yet
 
     @property
@@ -100,17 +100,20 @@ class HostedSession:
         """The characters that a person types in this seat in place of words; empty where it speaks."""
         return "" if self.started is None else str(self.started["symbols"].get(role_of(seat), ""))
 
-    def end(self, why: str) -> None:
-        """Ends the session; one whose process has not started yet ends once it has."""
+    def end(self, why: str, leavers: Iterable[str] = ()) -> None:
+        """Ends the session; one whose process has not started yet ends once it has.
+
+        `leavers`: the seats of people that end it by leaving, which get no code of those that stay.
+        """
         self._ending = why
+        self._leavers.update(leavers)
         if self.started is not None:
             self.send(kind="end", why=why)
 
     def leave(self, seat: str) -> None:
         """A person leaves: a setter ends the episode, others as `live.on_leave` says."""
         if seat == SETTER or not self._replace([seat]):
-            self._leavers.add(seat)
-            self.end("setter" if seat == SETTER else "left")
+            self.end("setter" if seat == SETTER else "left", [seat])
 
     def _replace(self, seats: list[str]) -> bool:
         """Has other players play on in the seats of people that have left, if that is wanted and someone stays."""
@@ -240,9 +243,8 @@ class HostedSession:
                 self._enter("paused", f"the {' and the '.join(away)} is away")
             patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
             if now - self._away_since > patience and not (self.phase != "lobby" and self._replace(away)):
-                self._leavers.update(away)
                 # A session that an earlier start had played, and whose people did not come back, was interrupted.
-                self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left")
+                self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left", away)
             return
         self._away_since = None
         if self.phase in ("lobby", "paused"):

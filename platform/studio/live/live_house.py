@@ -146,8 +146,9 @@ class LiveHouse:
         """Ends the sessions of a person that was deleted without keeping them, and its waiting."""
         self.leave(person)
         for session in self.sessions.values():
-            if session.ended is None and person in session.settings.people.values():
-                session.end("void")
+            seats = [seat for seat, name in session.settings.people.items() if name == person]
+            if session.ended is None and seats:
+                session.end("void", seats)
 
     def practice(self, study: Study, person: str) -> HostedSession:
         """A room of a person's own that is not recorded, for as long as it waits."""
