@@ -13,8 +13,8 @@ from interplay.episodes.episode import DONE, EpisodeMeta
 from interplay.evaluation.estimates import (
     Estimate,
     SuccessCurve,
-    paired_bootstrap,
     pooled_share,
+    student_difference,
     success_curve,
     success_share,
 )
@@ -77,13 +77,14 @@ class LiveResults:
         return pooled_share(right, total, np.random.default_rng(LIVE_BOOTSTRAP_SEED))
 
     def difference(self, agent: str, other: str) -> Estimate | None:
-        """How much more often `agent` succeeds than `other`, over the setters that asked both; None below two."""
+        """How much more often `agent` succeeds than `other`, with Student's interval over the setters that asked
+        both; None below two."""
         ours, theirs = (by_setter(self.requests[each]) for each in (agent, other))
         both = sorted(ours.keys() & theirs.keys())
         if len(both) < 2:
             return None
         rates = [[sum(of[setter]) / len(of[setter]) for setter in both] for of in (ours, theirs)]
-        return paired_bootstrap(rates[0], rates[1], np.random.default_rng(LIVE_BOOTSTRAP_SEED))
+        return student_difference(rates[0], rates[1])
 
     def curves(self) -> dict[str, SuccessCurve]:
         """The share of requests done within each second, by agent."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from interplay.evaluation import figures
-from interplay.evaluation.estimates import Estimate, wilson
-from interplay.evaluation.seed_results import SeedResults, over_seeds
+from interplay.evaluation.estimates import Estimate, student_mean, wilson
+from interplay.evaluation.seed_results import SeedResults
 
 BC_RL = "bc_rl"
 # Agents that are drawn as bars, in this order; the tables of the page have all of them.
@@ -117,7 +117,7 @@ def _variance(seed: SeedResults, agent: str) -> float:
 
 def _mean(values: Sequence[float]) -> Estimate:
     """The mean over seeds; without an interval for a single one."""
-    return over_seeds(values) if len(values) > 1 else Estimate(values[0], values[0], values[0], 1)
+    return student_mean(values) if len(values) > 1 else Estimate(values[0], values[0], values[0], 1)
 
 
 def _by_kind(rows: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from interplay.core.files import write_whole
+from interplay.evaluation.estimates import student_mean
 from interplay.evaluation.figures import SvgFigure, standalone
 from interplay.evaluation.results_figures import BC_RL, results_figures
-from interplay.evaluation.seed_results import SeedResults, over_seeds
+from interplay.evaluation.seed_results import SeedResults
 
 PAGE, NUMBERS = "results.md", "results.json"
 BC, BC_LONG, BC_LARGE, AR = "bc", "bc_long", "bc_large", "ar"
@@ -38,7 +39,7 @@ def verdict(seeds: Sequence[Parts]) -> str:
     Parts that fewer than `MIN_SEEDS` seeds have are left out. The finding holds if the interval over seeds of the
     lowest part is above 0, because the mean of the lowest part is at most that of any. The lowest part lies below 0 by
     chance alone, too, so the finding does not hold only if the interval of one and the same part is below 0. Of several
-    intervals one lies below 0 by chance more often than a single one does, so these are wider (see `over_seeds`).
+    intervals one lies below 0 by chance more often than a single one does, so these are wider (see `student_mean`).
     """
     if not seeds:
         return "not tested"
@@ -47,9 +48,9 @@ def verdict(seeds: Sequence[Parts]) -> str:
     if most < MIN_SEEDS:
         return f"not tested: {most} seed{'s' if most > 1 else ''}, {MIN_SEEDS} are needed"
     lowest = [min(each[name] for name in parts if name in each) for each in seeds if parts.keys() & each.keys()]
-    if over_seeds(lowest).low > 0:
+    if student_mean(lowest).low > 0:
         return "holds"
-    below = any(over_seeds(values, among=len(parts)).high < 0 for values in parts.values())
+    below = any(student_mean(values, among=len(parts)).high < 0 for values in parts.values())
     return "does not hold" if below else "unclear"
 
 
@@ -317,7 +318,7 @@ def _reward_models(seeds: Sequence[SeedResults]) -> str:
 def _text(values: Sequence[float], shown: str = "{:.2f}") -> str:
     if not values:
         return "–"
-    found = over_seeds(values)
+    found = student_mean(values)
     interval = f" ({shown.format(found.low)} to {shown.format(found.high)})" if found.n >= MIN_SEEDS else ""
     return shown.format(found.value) + interval
 

@@ -1,6 +1,6 @@
 """Findings about continuations of scenarios: success by scenario, by kind, and against time.
 
-The continuations of one scenario are alike, so every interval over several scenarios resamples whole scenarios.
+The continuations of one scenario are alike, so every interval over several scenarios is over whole scenarios.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from interplay.evaluation.estimates import (
     RESAMPLES,
     Estimate,
     SuccessCurve,
-    paired_bootstrap,
     repeated_share,
+    student_difference,
     success_share,
 )
 from interplay.evaluation.report_data import ScenarioResults
@@ -56,7 +56,7 @@ def shares_by_kind(results: ScenarioResults) -> dict[str, dict[str, Estimate]]:
 
 
 def scenario_differences(results: ScenarioResults) -> dict[str, Estimate]:
-    """Candidate minus baseline by kind, paired by scenario; empty unless both continued."""
+    """Candidate minus baseline by kind, with Student's interval over scenarios; empty unless both continued."""
     if not {results.candidate, results.baseline} <= set(results.success_step):
         return {}
     found = {}
@@ -64,7 +64,7 @@ def scenario_differences(results: ScenarioResults) -> dict[str, Estimate]:
         ours, theirs = (
             np.isfinite(results.rows(agent, group)).mean(1) for agent in (results.candidate, results.baseline)
         )
-        found[group] = paired_bootstrap(ours, theirs, np.random.default_rng(SCENARIO_BOOTSTRAP_SEED))
+        found[group] = student_difference(ours, theirs)
     return found
 
 

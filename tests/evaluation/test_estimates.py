@@ -63,6 +63,23 @@ def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.08)
 
 
+def test_a_difference_of_few_pairs_has_students_interval() -> None:
+    found = estimates.student_difference([0.6, 0.4, 0.5], [0.4, 0.3, 0.2])
+    assert (found.value, found.n) == (pytest.approx(0.2), 3)
+    assert found.high - found.value == pytest.approx(4.303 * 0.1 / 3**0.5, abs=1e-4)  # t of 2 degrees of freedom
+    two = estimates.student_difference([1, 0], [0, 0])
+    assert (two.value, two.low, two.high) == (0.5, -1, 1), (
+        "two pairs show next to nothing, and shares differ by 1 at most"
+    )
+
+
+@pytest.mark.parametrize("ours", [[1.0], [1.0, 1.0, 1.0]])
+def test_equal_differences_have_no_interval(ours: list[float]) -> None:
+    found = estimates.student_difference(ours, [0.0] * len(ours))
+    assert (found.value, found.n) == (1, len(ours))
+    assert math.isnan(found.low) and math.isnan(found.high) and not found.excludes(0)
+
+
 def test_bootstrap_draws_the_same_interval_from_the_same_seed() -> None:
     ours, theirs = rng().random(30), np.random.default_rng(6).random(30)
     assert estimates.paired_bootstrap(

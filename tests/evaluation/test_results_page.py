@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interplay.evaluation.estimates import Estimate, wilson
+from interplay.evaluation.estimates import Estimate, student_mean, student_t, wilson
 from interplay.evaluation.results_figures import _bars, _minus_bc_rl, results_figures
 from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
-from interplay.evaluation.seed_results import SeedResults, over_seeds, student_t
+from interplay.evaluation.seed_results import SeedResults
 
 KINDS = ("go", "position")
 SEED = SeedResults(
@@ -38,10 +38,10 @@ def line(page: str, start: str) -> str:
     return next(row for row in page.splitlines() if row.startswith(f"| {start}"))
 
 
-def test_an_interval_over_seeds_is_students() -> None:
-    found = over_seeds([1.0, 2.0, 3.0])
+def test_an_interval_student_mean_is_students() -> None:
+    found = student_mean([1.0, 2.0, 3.0])
     assert found.value == 2.0 and found.high - found.value == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
-    assert over_seeds([1.0]).low == -math.inf
+    assert student_mean([1.0]).low == -math.inf
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seed
     assert "Wilson" in one.caption and "Mean of 3 seeds" in three["success"].caption
     assert three["returns"].svg.count("seed ") >= 3
     bars = _bars([SEED, replace(SEED, success={"bc_rl": {"go": 0.7}})], lambda seed: seed.success, wilson)
-    assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7])
+    assert bars["go"]["bc_rl"] == student_mean([0.9, 0.7])
     assert bars["go"]["bc"] == Estimate(0.2, 0.2, 0.2, 1), "no interval over seeds of one seed's agent"
     assert _bars([SEED], lambda seed: seed.success, wilson)["go"]["bc"] == wilson(10, 50)
 
@@ -204,7 +204,7 @@ def test_agents_are_compared_with_bc_rl_in_the_mean_over_kinds() -> None:
     assert one["bc"].high - one["bc"].value == pytest.approx(1.96 * math.sqrt(variance))
     other = replace(SEED, success={**SEED.success, "bc": {"go": 0.4, "position": 0.1}})
     assert _minus_bc_rl([SEED, other])["bc"].value == pytest.approx(-0.4)
-    assert _minus_bc_rl([SEED, other])["bc"].low == pytest.approx(over_seeds([-0.45, -0.35]).low)
+    assert _minus_bc_rl([SEED, other])["bc"].low == pytest.approx(student_mean([-0.45, -0.35]).low)
     assert line(render_results([SEED], {}), "bc_rl").endswith("| 0.60 |"), "the table has the mean over kinds"
 
 
