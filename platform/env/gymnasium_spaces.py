@@ -104,12 +104,14 @@ def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActi
         return SpaceActionCodec(space, tuple(_component(f"action{i}", int(n), 0) for i, n in enumerate(counts)))
     if not isinstance(space, spaces.Box):
         raise ValueError(f"actions of {space} are not supported: Discrete, MultiDiscrete and Box are")
-    if not space.is_bounded():
-        raise ValueError(f"the actions {space} have no bounds to cut into bins; wrap the environment to bound them")
-    bounds = zip(space.low.ravel(), space.high.ravel(), strict=True)
     # In the precision of the space: a bound rounded to float32 may lie outside of one of float64.
     precision = space.dtype if np.issubdtype(space.dtype, np.floating) else np.float32
-    levels = tuple(np.linspace(low, high, bins, dtype=precision) for low, high in bounds)
+    low, high = (bound.ravel().astype(precision) for bound in (space.low, space.high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        bounded = np.isfinite(high - low).all()  # the largest floats of both signs stand for no bounds, too
+    if not bounded:
+        raise ValueError(f"the actions {space} have no bounds to cut into bins; wrap the environment to bound them")
+    levels = tuple(np.linspace(*bounds, bins, dtype=precision) for bounds in zip(low, high, strict=True))
     # The no-op is the bin nearest to zero: no force, no speed.
     components = [_component(f"action{i}", bins, int(np.abs(level).argmin())) for i, level in enumerate(levels)]
     return SpaceActionCodec(space, tuple(components), levels)

@@ -292,6 +292,7 @@ def test_discrete_actions_keep_their_start() -> None:
     ("space", "words"),
     [
         (spaces.Box(-np.inf, np.inf, (1,)), "no bounds"),
+        (spaces.Box(np.finfo(np.float32).min, np.finfo(np.float32).max, (1,)), "no bounds"),
         (spaces.Discrete(200), "at most 127"),
         (spaces.Text(5), "not supported"),
     ],

@@ -77,8 +77,7 @@ class Build(Task):
         if tally.done:
             return 1.0
         credit = self._credit(facts, tally) if tally.right < tally.wanted else 0.0
-        wanted = max(1, tally.wanted)  # none in tasks that earlier versions imported from runs that led back
-        return float(np.clip((tally.right - tally.wrong + credit) / wanted, 0.0, 0.99))
+        return float(np.clip((tally.right - tally.wrong + credit) / max(1, tally.wanted), 0.0, 0.99))
 
     def reply(self, utterance: str, facts: Any) -> str | None:
         """The whole instruction, for a question about what the words left out; None for anything else."""
@@ -88,13 +87,16 @@ class Build(Task):
 
     def measure(self, facts: Any) -> Mapping[str, float]:
         """Precision, recall and F1 of the changes made, whether all is complete, and a reward: 2 for each right
-        change, -1 for each wrong one."""
+        change, -1 for each wrong one.
+
+        Tasks that earlier versions imported may want no change; their recall is 0.
+        """
         tally = self.tally(facts.grid)
         made = tally.right + tally.wrong
         return {
-            "f1": 2 * tally.right / (made + tally.wanted),
+            "f1": 2 * tally.right / max(1, made + tally.wanted),
             "precision": tally.right / made if made else 0.0,
-            "recall": tally.right / tally.wanted,
+            "recall": tally.right / max(1, tally.wanted),
             "reward": RIGHT_SCALE * tally.right - WRONG_SCALE * tally.wrong,
             "complete": float(tally.right == tally.wanted),
         }
