@@ -250,7 +250,7 @@ def test_measures_compare_the_changes_made_with_those_wanted() -> None:
 
 
 def test_a_task_that_wants_no_change_is_measured() -> None:
-    site, rng = scene(3)
+    site, _ = scene(3)
     nothing = Build("build", "keep it", site.grid.copy(), {"blocks": []})  # an import of earlier versions
     assert nothing.measure(site) == {"f1": 0.0, "precision": 0.0, "recall": 0.0, "reward": 0.0, "complete": 1.0}
 
