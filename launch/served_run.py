@@ -16,7 +16,9 @@ def served_run(config: Config) -> ServedRun:
     root = config.run.root
     env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
     if env is None:
-        env = open_run(config).config.env
+        run = open_run(config)
+        run.record_config()  # before people record episodes of its world
+        env = run.config.env
     world = Run(root, replace(config, env=env)).make_world()
     try:
         scripted = bool(world.tasks().kinds)

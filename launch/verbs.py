@@ -78,7 +78,7 @@ def _remove_unused(run: Run, stage: str) -> None:
     """Removes the folder of a new run in which nothing but a refused stage has begun, as of a mistyped name."""
     entries = {path.name for path in run.root.iterdir()}
     recorded = any((run.root / "store" / "episodes").glob("*/*"))
-    if entries <= {"config.json", "store", stage} and not recorded and not run.stage(stage).record():
+    if entries <= {"store", stage} and not recorded and not run.stage(stage).record():
         shutil.rmtree(run.root)
 
 
@@ -126,7 +126,7 @@ def _import(config: Config) -> int:
 
 
 def _look(config: Config) -> int:
-    run = _open(config, read_only=True)
+    run = _open(config)
     path = world_sheet.draw_world_sheet(run.make_world(), seed=run.seed, path=run.root / "look.png")
     sys.stdout.write(f"What the players see, and the whole: {path.resolve()}\n")
     return 0
@@ -195,7 +195,7 @@ def _crowd(config: Config) -> int:
 
 
 def _catalog(config: Config) -> int:
-    run = _open(config, read_only=True)
+    run = _open(config)
     paths = contact_sheets.draw_contact_sheets(run.make_world(), seed=run.seed, folder=run.root / "catalog")
     lines = [f"  {path.resolve()}\n" for path in paths]
     sys.stdout.write(
@@ -206,13 +206,13 @@ def _catalog(config: Config) -> int:
 
 def _replay(config: Config) -> int:
     torch.set_num_threads(config.runtime.threads)
-    path = replay(config)  # does not open the run, which would overwrite its config.json
+    path = replay(config)
     sys.stdout.write(f"The video: {path.resolve()}\n")
     return 0
 
 
 def _reindex(config: Config) -> int:
-    root = config.run.root  # opens no run: its settings are left as they are
+    root = config.run.root
     with ExitStack() as held:
         # Of stages that record, mark or evaluate, and of those of later rounds.
         for file in sorted([*root.glob(f"*/{WORK_LOCK}"), *root.glob(f"round-*/*/{WORK_LOCK}")]):
@@ -222,7 +222,7 @@ def _reindex(config: Config) -> int:
 
 
 def _watch(config: Config) -> int:
-    root = config.run.root  # does not open the run, which would overwrite its config.json
+    root = config.run.root
     try:
         watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:
@@ -245,16 +245,16 @@ def _print_config(config: Config) -> int:
     return 0
 
 
-def _open(config: Config, *, read_only: bool = False) -> Run:
+def _open(config: Config) -> Run:
     retain_freed_memory()
     torch.set_num_threads(config.runtime.learner_threads)
-    return open_run(config, read_only=read_only)
+    return open_run(config)
 
 
 def _open_existing(config: Config) -> Run:
     """The run, for verbs that only read it. Raises ValueError as `_refuse_missing`."""
     _refuse_missing(config)
-    return _open(config, read_only=True)
+    return _open(config)
 
 
 def _refuse_missing(config: Config) -> None:

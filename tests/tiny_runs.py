@@ -11,7 +11,7 @@ import pytest
 
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
-from interplay.stages.run import Run
+from interplay.stages.run import Run, open_run
 
 # Nearly all episodes have one kind of task, so that the held-out ones can exchange instructions.
 HOUSE = ("env=room", "env.objects=[2,3]", "env.image=[16,24]", "collect.setter.kinds={go: 60, color: 1}")
@@ -74,6 +74,13 @@ def opened(settings: list[str]) -> Run:
     """The run of these settings."""
     config = compose(settings)
     return Run(config.run.root, config)
+
+
+def recorded(settings: list[str]) -> Run:
+    """A run of these settings in which nothing but its configuration is recorded."""
+    run = open_run(compose(settings))
+    run.record_config()
+    return run
 
 
 def refused(verb: str, settings: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:

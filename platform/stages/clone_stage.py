@@ -59,7 +59,7 @@ def clone_setter(run: Run) -> None:
 
 def _clone(run: Run, stage: str, role: str) -> None:
     folder, config = run.stage(stage), run.config.clone
-    clock = folder.begin({"agent": run.config.agent, "clone": config, "seed": run.seed})
+    clock = run.begin(stage, {"agent": run.config.agent, "clone": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     snapshot = freeze_once(

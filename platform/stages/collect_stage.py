@@ -50,7 +50,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
     settings = replace(config, workers=min(config.workers, 1))  # their number may change
-    clock = folder.begin({"collect": settings, "solver": run.config.solver, "seed": run.seed})
+    clock = run.begin(stage, {"collect": settings, "solver": run.config.solver, "seed": run.seed})
     if folder.finished:
         return
     with run.store() as store, StopRequest() as stop:

@@ -81,13 +81,14 @@ def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) ->
 def _continue(run: Run) -> None:
     config, folder = run.config.continuation, run.stage(CONTINUE)
     fixed = replace(config, workers=min(config.workers, 1))  # their number may change
-    clock = folder.begin({"continuation": fixed, "seed": run.seed})
+    clock = run.begin(CONTINUE, {"continuation": fixed, "seed": run.seed})
     worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     scenarios = _suite(run, worlds[0])
     agents = stages_of(run)
     players = [*agents, *([EXPERT] if config.expert else [])]
     for stage in agents.values():
         check_texts(run, stage, [each.task(worlds[0]).instruction for each in scenarios], "of the scenarios")
+    clock.record_config()
     with StopRequest() as stop:
         for name in players:
             checkpoint = player_of(run, agents[name]) if name in agents else {}

@@ -72,7 +72,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     checkpoints = {name: player_of(run, stage) for name, stage in agents.items()}
     default = ProbesConfig()
     fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE}, workers=min(config.workers, 1))
-    clock = folder.begin({"evaluate": fixed, "seed": run.seed})
+    clock = run.begin(STAGE, {"evaluate": fixed, "seed": run.seed})
     worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     probes = draw_probes(worlds[0], config)
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)
@@ -81,6 +81,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
         if config.setter:
             check_setter_words(run, config.setter, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
+    clock.record_config()
     with StopRequest() as stop:
         for name in players:
             checkpoint = checkpoints.get(name, {})

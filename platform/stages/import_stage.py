@@ -46,6 +46,7 @@ def import_corpus(run: Run) -> str:
         raise ValueError(f"{config.name} is played in the voxel world, not in {world.spec.name}: type env=voxel")
     reenactment = Reenactment(world, run.config.env)
     corpus = READERS[config.name](Path(config.path))
+    run.record_config()
     left_out = Counter(corpus.left_out)
     counts = dict(corpus.counts())
     counts["tasks"], counts["instructions too long for the agent"] = _write_tasks(run, corpus)

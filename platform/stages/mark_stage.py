@@ -49,7 +49,7 @@ def mark(run: Run) -> None:
 
 def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
-    clock = folder.begin({"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
+    clock = run.begin(STAGE, {"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
     ledger = folder.path / "watched.txt"
     watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
     with run.store() as store, StopRequest() as stop, ledger.open("a") as written:

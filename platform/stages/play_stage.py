@@ -84,6 +84,7 @@ def play(run: Run, typed: TextIO | None = None, shown: TextIO | None = None) -> 
     shown.write(f"Answers end in a full stop. {SKIP} gives a task up; Ctrl-C saves and ends.\n")
     stored = 0
     with run.store() as store:
+        run.record_config()
         before = len({*store.paths(), *store.deleted()})  # also those that were left out: their seeds are used
         going = True
         while going:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from interplay.agent.network import Agent
@@ -22,6 +22,7 @@ from interplay.runtime.seeding import torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
 from interplay.stages.stage_config import LEARNED_REWARDS
+from interplay.stages.stage_folder import TRAINING_LOCK
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
@@ -45,6 +46,9 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
         with run.stage(name).locked():
             stage(run)
         return
+    folder, work = run.stage(name), partial(_run_in_learner, stage, name, run)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    (folder.path / TRAINING_LOCK).touch()  # while Ray starts, `watch` waits for what has begun lately
     set_cluster_token(config.address)
     from interplay.runtime.ray.cluster_session import resource_requests  # importing Ray takes half a second
     from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
@@ -59,8 +63,7 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
         datasets=not plays or weights.needs_demonstrations,
         inference=deciding.service if plays and deciding.inference == "service" else None,
     )
-    work = partial(_run_in_learner, stage, name, run)
-    supervise(SupervisedStage(name, run.stage(name).path, work, requests, config, run.crashes))
+    supervise(SupervisedStage(name, folder.path, work, requests, config, run.crashes, cache(run.record_config)))
 
 
 def demonstration_source(

@@ -37,7 +37,7 @@ def reinforce(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
-    clock = folder.begin({"reinforce": config, "seed": run.seed})
+    clock = run.begin(STAGE, {"reinforce": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     check_newest(run.root, run.round)

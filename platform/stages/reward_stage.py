@@ -41,7 +41,7 @@ def train_reward(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
-    clock = folder.begin({"reward": config, "start": config.start, "seed": run.seed})
+    clock = run.begin(STAGE, {"reward": config, "start": config.start, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)

@@ -1,7 +1,7 @@
 """A run: one folder in which every stage finds the results of the stages before it.
 
 runs/<name>/
-    config.json          the resolved configuration
+    config.json          the configuration of the last command that was accepted
     store/               episodes, marks, snapshots
     <stage>/             of each stage: stage.json, metrics.jsonl, ledger.jsonl, checkpoints/; status.json under Ray
     round-2/             of each later round: config.json, its stages, its report
@@ -35,6 +35,7 @@ from interplay.stages.rounds import (
     stage_folder,
 )
 from interplay.stages.stage_folder import (
+    StageClock,
     StageConflict,
     StageFolder,
     damaged,
@@ -46,6 +47,7 @@ from interplay.stages.stage_folder import (
 if TYPE_CHECKING:  # importing Ray takes half a second, and most runs never need it
     from interplay.runtime.ray.learner_context import LearnerContext
 
+CONFIG_FILE = "config.json"
 HELDOUT = "-heldout"  # ends the name of the snapshot that a stage measures on
 
 ReportActivity = Callable[[str], None]  # called during long work with the current activity
@@ -112,6 +114,28 @@ class Run:
         """The folder of a stage of this round, or of the round that a name as "round-1/reinforce" states."""
         return stage_folder(self.root, self.round, name)
 
+    def begin(self, name: str, settings: Mapping[str, Any]) -> StageClock:
+        """Starts or resumes a stage, whose clock records the configuration before its work; see `StageFolder.begin`."""
+        folder = self.stage(name)
+        clock = folder.begin(settings, self.record_config)
+        if folder.record() and not self._config_file.exists():  # damaged, and removed
+            clock.record_config()
+        return clock
+
+    def record_config(self) -> None:
+        """Replaces `config.json`. An accepted command does so before its work; a refused one leaves the file as it was.
+
+        Under Ray the driver does, once: a learner that starts again would undo what another command has recorded since.
+        """
+        if self.context is not None:
+            self.context.accepted = True
+        else:
+            write_json(self._config_file, asdict(self.config))
+
+    @property
+    def _config_file(self) -> Path:
+        return self.folder / CONFIG_FILE
+
     def snapshot_path(self, stage: str) -> Path:
         """The file of the snapshot that a stage learns from.
 
@@ -129,11 +153,8 @@ class Run:
         return f"interplay {verb} {typed_name(self.base or self.root)}{of_round}"
 
 
-def open_run(config: Config, *, read_only: bool = False) -> Run:
-    """Creates the run's folder if necessary, and records the configuration.
-
-    Args:
-        read_only: for what only reads the run: does not replace the recorded configuration.
+def open_run(config: Config) -> Run:
+    """Creates the folder of the run and its round if necessary; records nothing, see `Run.record_config`.
 
     Raises:
         ValueError: the folder can't be made, or is a link to a folder that does not exist.
@@ -151,8 +172,6 @@ def open_run(config: Config, *, read_only: bool = False) -> Run:
     _check_same_world(root, config)
     run = Run(root, config_of_round(config))
     run.folder.mkdir(exist_ok=True)
-    if not (read_only and (run.folder / "config.json").exists()):
-        write_json(run.folder / "config.json", asdict(run.config))
     return run
 
 
@@ -166,7 +185,7 @@ def recorded_env(root: Path) -> Mapping[str, Any] | None:
     Raises:
         ValueError: the run's configuration is damaged.
     """
-    file = root / "config.json"
+    file = root / CONFIG_FILE
     if not file.exists():
         return None
     env = read_json(file).get("env")

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -115,14 +115,15 @@ class StageFolder:
             held.flush()
             yield
 
-    def begin(self, settings: Mapping[str, Any]) -> StageClock:
-        """Starts or resumes the stage. Nothing is written yet: see `StageClock.claim`.
+    def begin(self, settings: Mapping[str, Any], record_config: Callable[[], None] = lambda: None) -> StageClock:
+        """Starts or resumes the stage. Nothing is written yet: see `StageClock`.
 
         Settings that an older version recorded are compared under their current names; those that it did not have yet
         count as recorded with their default.
 
         Args:
             settings: dataclasses of settings and plain values, by name.
+            record_config: records the configuration of the run.
 
         Raises:
             StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
@@ -137,18 +138,27 @@ class StageFolder:
                 f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, or give "
                 "the new ones a run of their own with run.name=..."
             )
-        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": current})
+        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": current}, record_config)
 
 
 class StageClock:
     """Writer of `stage.json`: the settings, the time taken over all resumes, and facts about the stage."""
 
-    def __init__(self, folder: StageFolder, record: dict[str, Any]) -> None:
+    def __init__(self, folder: StageFolder, record: dict[str, Any], record_config: Callable[[], None]) -> None:
         self._folder = folder
         self._record = record
+        self._record_config = record_config
+        self._has_recorded_config = False
         self._before = float(record["seconds"])
         self._started = time.monotonic()
         self._claimed = False
+
+    def record_config(self) -> None:
+        """Records the configuration of the run, once; called, unless `save` is, when nothing can be refused any more,
+        before the work."""
+        if not self._has_recorded_config:
+            self._record_config()
+            self._has_recorded_config = True
 
     def claim(self) -> None:
         """Records the settings; called, unless `save` is, just before the first result of the stage is stored.
@@ -164,13 +174,18 @@ class StageClock:
 
     def save(self, **facts: Any) -> None:
         """Records the time so far, and these facts."""
+        self.record_config()
+        self._write(facts)
+
+    def finish(self, **facts: Any) -> None:
+        """Records that the stage is done, and these facts; not the configuration, as nothing may have been left to do,
+        and a later stage of the same command may be refused."""
+        self._write({**facts, "finished": True})
+
+    def _write(self, facts: Mapping[str, Any]) -> None:
         self._record |= {**facts, "seconds": self._before + time.monotonic() - self._started}
         write_json(self._folder.path / "stage.json", self._record)
         self._claimed = True
-
-    def finish(self, **facts: Any) -> None:
-        """Records that the stage is done, and these facts."""
-        self.save(finished=True, **facts)
 
 
 def write_json(path: Path, value: Any) -> None:

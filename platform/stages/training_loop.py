@@ -133,6 +133,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
         resume_step=done or None,
     )
     try:
+        loop.clock.record_config()
         with StopRequest() as stop, StallWatch(f"{title}: no update has ended") as watch:
             _updates(trainee, loop, done, tracker, stop, watch)
     except FloatingPointError as error:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_runs import interplay, opened, refused, tiny
+from tiny_runs import interplay, opened, recorded, refused, tiny
 
 from interplay.env.mission import Mission
 from interplay.launch import verbs
@@ -175,7 +175,7 @@ def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[s
 
 def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path)
-    open_run(opened(settings).config)
+    recorded(settings)
     kept = tmp_path / "run" / "error.txt"
     assert str(kept) in refused("clone", settings, capsys)
     refused("mark", settings, capsys)
@@ -251,13 +251,13 @@ def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
 
 
 def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
-    open_run(opened(tiny(tmp_path)).config)
+    recorded(tiny(tmp_path))
     interplay("report", tiny(tmp_path))
     assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
-    run = open_run(opened(tiny(tmp_path)).config)
+    run = recorded(tiny(tmp_path))
     for name, settings in (("collect", {"seed": 2}), ("evaluate", {"seed": 2, "evaluate": {"seed": 8}}),
                            ("reinforce", {"seed": 3, "reinforce": {"reward": "world"}})):  # fmt: skip
         run.stage(name).path.mkdir()
@@ -274,7 +274,7 @@ def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz"])
 def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    open_run(opened(tiny(tmp_path)).config)
+    recorded(tiny(tmp_path))
     verb, *named = typed.split()
     said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
@@ -292,7 +292,7 @@ def test_a_refused_stage_removes_no_run_that_it_did_not_make(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = tiny(tmp_path)
-    open_run(opened(settings).config)
+    recorded(settings)
     refused("clone", settings, capsys)
     assert (tmp_path / "run/config.json").exists()
 
@@ -300,6 +300,6 @@ def test_a_refused_stage_removes_no_run_that_it_did_not_make(
         (run.root / "collect").mkdir()  # another process has begun to record
         return run
 
-    monkeypatch.setattr(verbs, "open_run", lambda config, **given: beside_another(open_run(config, **given)))
+    monkeypatch.setattr(verbs, "open_run", lambda config: beside_another(open_run(config)))
     refused("clone", [*settings, "run.name=other"], capsys)
-    assert (tmp_path / "other/config.json").exists()
+    assert (tmp_path / "other/collect").exists()

@@ -106,5 +106,5 @@ def test_a_run_written_under_old_names_is_read(cloned: Path, tmp_path: Path) -> 
     settings = tiny(copied(cloned, tmp_path))
     config = opened(settings).root / "config.json"
     config.write_text(config.read_text().replace("unique_colors", "unique_colours"))
-    interplay("collect", settings)
+    interplay("mark", settings)
     assert "unique_colours" not in config.read_text()

@@ -42,7 +42,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         config = RuntimeConfig("ray", restarts=1, restart_window=RESTART_WINDOW_SECONDS)
         crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=RESTART_WINDOW_SECONDS)
         none: Any = None
-        work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes)
+        work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes, on_accepted=bool)
         learner_supervision._run_with_restarts(work, none, none)
         return restart_counts
 

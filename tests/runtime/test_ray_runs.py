@@ -166,6 +166,21 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     assert "1 of 4 actors will always be idle" in capsys.readouterr().err
 
 
+def test_the_driver_records_the_settings_of_a_stage_that_is_accepted(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(cloned, tmp_path)
+    config, more = root / "run/config.json", "clone.training.updates=6"
+    before = config.read_bytes()
+    assert "learning_rate" in refused("clone", small(root, more, "clone.learner.learning_rate=1"), capsys)
+    assert config.read_bytes() == before
+    interplay("clone", small(root, more))
+    assert json.loads(config.read_text())["clone"]["training"]["updates"] == 6
+    inode = config.stat().st_ino
+    interplay("clone", small(root, more))  # nothing is left to do
+    assert config.stat().st_ino == inode
+
+
 @pytest.mark.slow
 def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)

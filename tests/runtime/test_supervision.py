@@ -53,7 +53,7 @@ def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
     (folder / "clone").mkdir()
     stage = partial(hang_after_report, folder / "clone" / "status.json", hang)
-    work = SupervisedStage("clone", folder / "clone", stage, wanted, config, crashes)
+    work = SupervisedStage("clone", folder / "clone", stage, wanted, config, crashes, on_accepted=bool)
     with pytest.raises(WorkerFailed) as raised:
         supervise(work)
     message = str(raised.value)
@@ -87,7 +87,7 @@ def test_a_learner_that_cannot_report_its_status_is_stopped(tmp_path: Path, capl
     crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     none: Any = None
     life = _LearnerProcess.__new__(_LearnerProcess)
-    life._work = SupervisedStage("clone", tmp_path / "clone", none, (), config, crashes)
+    life._work = SupervisedStage("clone", tmp_path / "clone", none, (), config, crashes, on_accepted=bool)
     life._host = SimpleNamespace(report=fails, dump=fails)
     life._pending_report, life._logged_error, life._has_reported, life._reported_at = None, "", True, time.monotonic()
     for _ in range(2):

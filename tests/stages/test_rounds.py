@@ -181,6 +181,17 @@ def test_rounds_out_of_order_are_refused(first: Path, tmp_path: Path, capsys: py
     assert "interplay round 1 run.name=run" in refused("collect-agent", settings(empty, "run.round=2"), capsys)
 
 
+def test_a_refused_round_leaves_the_recorded_settings(
+    second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(second, tmp_path)
+    files = [root / "run/config.json", root / "run/round-2/config.json"]
+    before = [file.read_bytes() for file in files]
+    late = settings(root, "reward.training.updates=6", "reward.learner.learning_rate=1")
+    assert "reward.learner.learning_rate" in refused("round", ["2", *late], capsys)
+    assert [file.read_bytes() for file in files] == before
+
+
 def test_an_agent_with_a_later_round_is_not_trained_further(
     second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,14 +17,13 @@ import numpy as np
 import pytest
 from studio_process import started
 from test_live_session import ROOM, check_replay, make_world, play, session, settings
-from tiny_runs import interplay, opened, refused, tiny
+from tiny_runs import interplay, opened, recorded, refused, tiny
 
 from interplay.env.world import Action, Start, View
 from interplay.episodes.store import EpisodeStore
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import LiveConfig
-from interplay.stages.run import open_run
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.crowd.crowd import Crowd
 from interplay.studio.crowd.crowd_player import CrowdPlayer
@@ -128,7 +127,7 @@ def test_a_session_that_ended_before_its_player_sat_down_is_no_error(
 def test_a_crowd_without_a_studio_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     typed = f"interplay studio run.name=run run.dir={tmp_path}"
     assert typed in refused("crowd", tiny(tmp_path), capsys)
-    open_run(opened(tiny(tmp_path)).config)
+    recorded(tiny(tmp_path))
     assert typed in refused("export", tiny(tmp_path), capsys)
 
 

@@ -46,6 +46,7 @@ class LearnerContext:
     restarts: int  # of the learner so far
     counted_restarts: int  # those of them that count towards `runtime.restarts`
     heartbeat: Heartbeat = field(default_factory=Heartbeat)  # of the learner
+    accepted: bool = False  # whether the stage has passed its checks
     workers: list[WorkerHandle] = field(default_factory=list)
     _idle: IdleFraction = field(default_factory=IdleFraction)
     _statuses: tuple[WorkerStatus, ...] = ()

@@ -65,6 +65,7 @@ class LearnerReport:
 
     stderr: str  # since the last report
     workers: tuple[WorkerStatus, ...]
+    accepted: bool  # whether the stage has passed its checks
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class LearnerHost(WorkerProcess):
         """Returns new output and the status of every process. Restarts the watchdog, which expires without polls."""
         self._start_watchdog()
         self._log.truncate()
-        return LearnerReport(self._stderr.take(), self._context.status())
+        return LearnerReport(self._stderr.take(), self._context.status(), self._context.accepted)
 
     @ray.method(concurrency_group="control")
     def stop(self) -> bool:

@@ -11,6 +11,7 @@ import logging
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class SupervisedStage:
     requests: tuple[ResourceRequest, ...]
     config: RuntimeConfig
     crashes: CrashReports
+    on_accepted: Callable[[], object]  # called with every report of a stage that has passed its checks
 
 
 def supervise(work: SupervisedStage) -> None:
@@ -180,6 +182,8 @@ class _LearnerProcess:
         self._reported_at, self._has_reported = time.monotonic(), True
         sys.stderr.write(report.stderr)
         sys.stderr.flush()
+        if report.accepted:
+            self._work.on_accepted()
         if self._reported_at - self._shown_at >= STATUS_SECONDS or timeout:
             self._shown_at = self._reported_at
             self._show(report.workers)

@@ -1,0 +1,145 @@
+"""`config.json` has the settings of the last command that was accepted: a refused one leaves it as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_runs import copied, interplay, opened, recorded, refused, tiny
+
+from interplay.launch.compose import compose
+from interplay.launch.served_run import served_run
+from interplay.launch.train_baselines import train_baselines
+from interplay.runtime.ray import learner_supervision
+from interplay.stages.run import recorded_env
+from interplay.stages.stage_folder import StageConflict
+from interplay.stages.trainees import ImitationTrainee
+from interplay.tracking.run_summary import RunSummary, read_run_summary
+
+HALF = ("clone.training.updates=6", "reward.training.updates=6")  # so that what has four updates is half trained
+
+
+def updates_of(config: Path, stage: str = "clone") -> int:
+    number: int = json.loads(config.read_text())[stage]["training"]["updates"]
+    return number
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("collect collect.steps=13", "collect.steps: 12 -> 13"),
+        ("clone clone.learner.learning_rate=1", "clone.learner.learning_rate"),
+        ("clone run.seed=2", "seed: 1 -> 2"),
+        ("clone-setter env.objects=[2,4]", "another world"),
+        ("collect-agent collect_agent.checkpoint=clnoe", "no checkpoint of the stage 'clnoe'"),
+        ("reward reward.dataset.lanes=4", "interplay mark run.name=run"),
+        ("reinforce reinforce.learner.learning_rate=1", "interplay reward"),
+        ("evaluate evaluate.agents={other: clnoe}", "no checkpoint of the stage 'clnoe'"),
+        ("continue continuation.suite=nowhere", "nowhere"),
+        ("reinforce run.round=2", "round 1, which has none yet"),
+        ("demo collect.steps=13", "started with other settings"),
+        ("play collect.steps=13", "type env=commai"),
+        ("import mdc nowhere", "type env=voxel"),
+    ],
+)
+def test_a_refused_command_leaves_the_recorded_settings(
+    typed: str, says: str, cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(cloned, tmp_path)
+    before = (root / "run/config.json").read_bytes()
+    verb, words = typed.split(" ", 1)
+    named = words.split() if verb == "import" else []
+    assert says in refused(verb, [*named, *tiny(root, *HALF, *([] if named else [words]))], capsys)
+    assert (root / "run/config.json").read_bytes() == before
+
+
+def test_a_round_that_is_refused_at_a_late_stage_leaves_the_recorded_settings(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(rewarded, tmp_path)
+    before = (root / "run/config.json").read_bytes()
+    late = tiny(root, "reward.training.updates=6", "reward.learner.learning_rate=1")
+    assert "reward.learner.learning_rate" in refused("round", ["1", *late], capsys)
+    assert (root / "run/config.json").read_bytes() == before
+
+
+def test_a_refused_baseline_leaves_its_recorded_settings(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    other = "clone.learner.learning_rate=1"
+    config = root / "run/baselines/bc_long/config.json"
+    with pytest.raises(StageConflict, match="learning_rate"):
+        train_baselines(opened(tiny(root, "baselines=[bc_long]", other)))
+    assert (config.parent / "clone").exists() and not config.exists()
+    train_baselines(opened(tiny(root, "baselines=[bc_long]")))
+    assert updates_of(config) == 12
+    before = config.read_bytes()
+    with pytest.raises(StageConflict, match="learning_rate"):
+        train_baselines(opened(tiny(root, "baselines=[bc_long]", "reinforce.training.updates=6", other)))
+    assert config.read_bytes() == before
+
+
+def test_more_updates_are_recorded_before_the_first_of_them(
+    cloned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, watched, step = copied(cloned, tmp_path), list[RunSummary](), ImitationTrainee.step
+
+    def watched_step(trainee: ImitationTrainee, **given: Any) -> Any:
+        watched.append(read_run_summary(root / "run"))
+        return step(trainee, **given)
+
+    monkeypatch.setattr(ImitationTrainee, "step", watched_step)
+    interplay("clone", tiny(root, "clone.training.updates=6"))
+    assert [(each.stage, each.update, each.total) for each in watched] == [("clone", 4, 6), ("clone", 5, 6)]
+    interplay("clone", tiny(root, "clone.training.updates=3"))  # which it has had already
+    assert read_run_summary(root / "run").total == 6 == updates_of(root / "run/config.json")
+
+
+@pytest.mark.parametrize("verb", ["collect", "collect-agent", "mark", "evaluate", "continue", "clone-setter"])
+def test_every_stage_records_the_settings_with_which_it_works(verb: str, cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    if verb == "collect":
+        shutil.rmtree(root / "run/collect")
+        shutil.rmtree(root / "run/store")
+    interplay(verb, tiny(root, "serve.port=4711"))
+    assert json.loads((root / "run/config.json").read_text())["serve"]["port"] == 4711
+
+
+def test_a_refused_first_command_records_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused("collect", tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1")), capsys)
+    refused("collect", tiny(tmp_path, "collect.setter.kinds={juggle: 1.0}"), capsys)
+    interplay("look", tiny(tmp_path))
+    assert recorded_env(tmp_path / "run") is None
+    config = compose(tiny(tmp_path))
+    assert served_run(config).env == config.env and recorded_env(tmp_path / "run") is not None
+    interplay("collect", tiny(tmp_path))
+
+
+def test_a_removed_record_is_written_again_by_the_same_command(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(cloned, tmp_path)
+    config = root / "run/config.json"
+    config.unlink()
+    refused("clone", tiny(root, "clone.learner.learning_rate=1"), capsys)
+    interplay("report", tiny(root))
+    assert not config.exists()
+    interplay("clone", tiny(root))  # nothing is left to do
+    assert updates_of(config) == 4
+    assert "another world" in refused("collect", tiny(root, "env.objects=[2,4]"), capsys)
+
+
+def test_a_stage_that_waits_for_ray_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tiny(tmp_path, "runtime=ray")
+    config = recorded(settings).root / "config.json"
+    os.utime(config, (0, 0))
+    watched: list[RunSummary] = []
+    monkeypatch.setattr(
+        learner_supervision, "supervise", lambda work: watched.append(read_run_summary(tmp_path / "run"))
+    )
+    opened(settings).stage("clone").begin({}).save(finished=True)
+    interplay("clone", settings)
+    assert len(watched) == 1 and not watched[0].ended
