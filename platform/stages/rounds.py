@@ -66,9 +66,10 @@ def check_newest(root: Path, number: int) -> None:
     """Checks that no later round has begun: its agent descends from the one of this round.
 
     Raises:
-        StageConflict: the next round has a folder.
+        StageConflict: a later round has begun.
     """
-    if (later := round_folder(root, number + 1)).exists():
+    if newest_round(root) > number:
+        later = round_folder(root, number + 1)
         raise StageConflict(
             f"{later} began from the agent of round {number}, which is therefore not trained further; continue with: "
             f"interplay round {number + 1} {typed_name(root)}, or remove {later}"
@@ -76,6 +77,6 @@ def check_newest(root: Path, number: int) -> None:
 
 
 def newest_round(root: Path) -> int:
-    """The number of the last round that has begun."""
-    numbers = [int(path.name.removeprefix("round-")) for path in root.glob("round-*") if path.name[6:].isdigit()]
-    return max(numbers, default=1)
+    """The number of the last round in which a stage has stored something; a refused stage leaves a folder at most."""
+    names = {file.parents[1].name for file in root.glob("round-*/*/stage.json")}
+    return max((int(name[6:]) for name in names if name[6:].isdigit()), default=1)

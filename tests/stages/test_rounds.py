@@ -192,6 +192,14 @@ def test_a_refused_round_leaves_the_recorded_settings(
     assert [file.read_bytes() for file in files] == before
 
 
+def test_a_refused_stage_of_a_new_round_does_not_begin_it(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(first, tmp_path)
+    assert "type: interplay reward" in refused("reinforce", settings(root, "run.round=2"), capsys)
+    interplay("reinforce", settings(root, "reinforce.training.updates=6"))
+
+
 def test_an_agent_with_a_later_round_is_not_trained_further(
     second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
