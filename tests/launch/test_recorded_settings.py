@@ -143,3 +143,21 @@ def test_a_stage_that_waits_for_ray_is_waited_for(tmp_path: Path, monkeypatch: p
     opened(settings).stage("clone").begin({}).save(finished=True)
     interplay("clone", settings)
     assert len(watched) == 1 and not watched[0].ended
+
+
+def test_a_learner_that_starts_again_leaves_what_another_command_has_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tiny(tmp_path, "runtime=ray", "clone.training.updates=6")
+    config = recorded(tiny(tmp_path)).root / "config.json"
+
+    def supervised(work: learner_supervision.SupervisedStage) -> None:
+        work.on_accepted()
+        assert updates_of(config) == 6
+        recorded(tiny(tmp_path, "clone.training.updates=8"))
+        work.on_accepted()
+
+    monkeypatch.setattr(learner_supervision, "supervise", supervised)
+    opened(settings).stage("clone").begin({}).save(finished=True)
+    interplay("clone", settings)
+    assert updates_of(config) == 8
