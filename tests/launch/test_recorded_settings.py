@@ -134,13 +134,13 @@ def test_a_removed_record_is_written_again_by_the_same_command(
 
 def test_a_stage_that_waits_for_ray_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = tiny(tmp_path, "runtime=ray")
-    config = recorded(settings).root / "config.json"
-    os.utime(config, (0, 0))
-    watched: list[RunSummary] = []
+    run, watched = recorded(settings), list[RunSummary]()
     monkeypatch.setattr(
         learner_supervision, "supervise", lambda work: watched.append(read_run_summary(tmp_path / "run"))
     )
-    opened(settings).stage("clone").begin({}).save(finished=True)
+    run.stage("clone").begin({}).save(finished=True)
+    for file in (run.root / "config.json", run.stage("clone").path / "stage.json"):
+        os.utime(file, (0, 0))  # an hour ago, and more
     interplay("clone", settings)
     assert len(watched) == 1 and not watched[0].ended
 
