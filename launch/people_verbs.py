@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from pathlib import Path
 
+from interplay.launch.opened_run import refuse_missing
+from interplay.launch.served_run import served_run
 from interplay.launch.traceback_file import NAME as ERRORS
 from interplay.stages.config import Config
-from interplay.stages.run import Run
 from interplay.studio.exports.export_tables import export
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.people.own_data_routes import erase, kept_of
@@ -15,27 +17,28 @@ from interplay.studio.people.person import RESEARCHER
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web.server import studio_address
-from interplay.studio.web.studio_context import ServedRun, StudioConflict, StudioContext
+from interplay.studio.web.studio_context import StudioConflict, StudioContext
 
 DAY = 86400.0
 
 
-def invite(run: Run) -> str:
-    """Makes an invitation; returns the sentence that holds its address.
+def invite(config: Config) -> int:
+    """Makes an invitation and prints its address.
 
     Raises:
         ValueError: no studio has served the run, or a role or the study is unknown.
     """
-    wanted = run.config.invite
-    origin = studio_address(run.root)
+    wanted, root = config.invite, config.run.root
+    origin = studio_address(root)
     if wanted.study:
-        _check_study(run.root, wanted.study)
-    code = make_invitation(run.root, wanted.roles, study=wanted.study, uses=wanted.uses, seconds=wanted.days * DAY)
+        _check_study(root, wanted.study)
+    code = make_invitation(root, wanted.roles, study=wanted.study, uses=wanted.uses, seconds=wanted.days * DAY)
     people = "person" if wanted.uses == 1 else "people"
-    return (
+    sys.stdout.write(
         f"{origin}/i#{code}\nis good for {wanted.uses} {people} with {' and '.join(wanted.roles)}, for "
         f"{wanted.days:g} days. It is shown only here.\n"
     )
+    return 0
 
 
 def _check_study(root: Path, name: str) -> None:
@@ -46,13 +49,14 @@ def _check_study(root: Path, name: str) -> None:
         raise ValueError(f"{root} has no study {name!r}; set invite.study to one of: {known}")
 
 
-def forget(run: Run, served: ServedRun) -> str:
+def forget(config: Config) -> int:
     """Lists what is kept of a person, and deletes it for good if `forget.confirm` says so.
 
     Raises:
-        ValueError: there is no such person, or a studio serves the run: its page about people deletes then.
+        ValueError: there is no such run or person, or a studio serves the run: its page about people deletes then.
     """
-    wanted = run.config.forget
+    refuse_missing(config)
+    wanted, root, served = config.forget, config.run.root, served_run(config)
     try:
         studio = StudioContext(served)
     except StudioConflict as error:
@@ -63,16 +67,17 @@ def forget(run: Run, served: ServedRun) -> str:
     try:
         if wanted.person == RESEARCHER or studio.people.find(wanted.person) is None:
             people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER)
-            raise ValueError(f"{run.root} knows no person {wanted.person!r} that could be deleted; people: {people}")
+            raise ValueError(f"{root} knows no person {wanted.person!r} that could be deleted; people: {people}")
         kept = kept_of(studio, wanted.person)
         lines = [f"  {what}: {', '.join(each) if isinstance(each, list) else each}\n" for what, each in kept.items()]
-        listed = f"Of {wanted.person} the studio keeps:\n{''.join(lines)}"
+        sys.stdout.write(f"Of {wanted.person} the studio keeps:\n{''.join(lines)}")
         if not wanted.confirm:
-            return f"{listed}Nothing is deleted yet. To delete all of it for good, add: forget.confirm=true\n"
+            sys.stdout.write("Nothing is deleted yet. To delete all of it for good, add: forget.confirm=true\n")
+            return 0
         kept_in = erase(studio, wanted.person)
     finally:
         studio.close()
-    earlier = run.root / ERRORS  # of refused commands, which it quotes
+    earlier = root / ERRORS  # of refused commands, which it quotes
     if earlier.exists() and wanted.person in earlier.read_text():
         earlier.unlink()
     trace = (
@@ -81,23 +86,27 @@ def forget(run: Run, served: ServedRun) -> str:
         if kept_in
         else ""
     )
-    return f"{listed}All of it is deleted.\n{trace}"
+    sys.stdout.write(f"All of it is deleted.\n{trace}")
+    return 0
 
 
-def export_people(config: Config, root: Path, rate: float) -> tuple[str, str]:
-    """Writes the studio's tables; returns what was written, and what was left out (empty: nothing).
+def export_people(config: Config) -> int:
+    """Writes the studio's tables, and says which recordings were left out: then the exit code is 1.
 
     Raises:
-        ValueError: no studio has served the run.
+        ValueError: there is no such run, or no studio has served it.
     """
-    wanted = config.export
+    refuse_missing(config)
+    wanted, root = config.export, config.run.root
     folder = Path(wanted.folder) if wanted.folder else root / "studio" / "export"
+    rate = served_run(config).rate
     rows, unread = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
     lines = [f"  {name}.{wanted.format}: {count} rows\n" for name, count in rows.items()]
+    sys.stdout.write(f"Into {folder.resolve()}:\n{''.join(lines)}")
+    if not unread:
+        return 0
     left_out = "".join(f"  {problem}\n" for problem in unread)
-    return (
-        f"Into {folder.resolve()}:\n{''.join(lines)}",
+    sys.stderr.write(
         f"{len(unread)} recordings can't be read and were left out, except their marks and assignments:\n{left_out}"
-        if unread
-        else "",
     )
+    return 1

@@ -15,7 +15,7 @@ import pytest
 from tiny_runs import interplay, opened, recorded, refused, tiny
 
 from interplay.env.mission import Mission
-from interplay.launch import verbs
+from interplay.launch import opened_run, verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
@@ -300,6 +300,6 @@ def test_a_refused_stage_removes_no_run_that_it_did_not_make(
         (run.root / "collect").mkdir()  # another process has begun to record
         return run
 
-    monkeypatch.setattr(verbs, "open_run", lambda config: beside_another(open_run(config)))
+    monkeypatch.setattr(opened_run, "open_run", lambda config: beside_another(open_run(config)))
     refused("clone", [*settings, "run.name=other"], capsys)
     assert (tmp_path / "other/collect").exists()

@@ -23,7 +23,6 @@ from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
 from interplay.agent.observation import Arrays
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
@@ -331,7 +330,7 @@ def test_a_service_without_replicas_says_why_and_ends(
     ray.cloudpickle.register_pickle_by_value(fake_workers)  # the replicas' processes cannot import the tests' modules
     monkeypatch.setattr(serve_reward_stage, "_scoring_replica", fake_workers.exit_at_start)
     monkeypatch.setattr(
-        verbs, "serve_reward", lambda run, call_worker: serve_reward(run, lambda host, port: ports.put(port))
+        serve_reward_stage, "serve_reward", lambda run, told: serve_reward(run, lambda host, port: ports.put(port))
     )
     typed = ["serve-reward", *small(copied(rewarded, tmp_path), "runtime.restarts=0", "serve.port=0")]
     threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()

@@ -95,7 +95,7 @@ def test_a_new_studio_is_announced_beside_other_runs(
     def replaced(*command: object) -> None:
         raise Replaced
 
-    monkeypatch.setattr("interplay.launch.verbs.os.execv", replaced)
+    monkeypatch.setattr("interplay.launch.studio_verbs.os.execv", replaced)
     said = []
     for name in ("first", "frist", "first"):
         with pytest.raises(Replaced):

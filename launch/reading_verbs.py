@@ -1,0 +1,49 @@
+"""The verbs that read a recorded run: `report`, `inspect-reward`, `score`, `serve-reward` and `replay`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+
+from interplay.launch.opened_run import existing
+from interplay.stages import inspect_reward_stage, replay_stage, report_stage, score_stage, serve_reward_stage
+from interplay.stages.config import Config
+
+
+def report(config: Config) -> int:
+    """Writes the report."""
+    return _wrote("The report", report_stage.report(existing(config)))
+
+
+def inspect_reward(config: Config) -> int:
+    """Writes the page about the reward model."""
+    return _wrote("The reward model", inspect_reward_stage.inspect_reward(existing(config)))
+
+
+def score(config: Config) -> int:
+    """Scores the recordings."""
+    return _wrote("The scores of all recordings", score_stage.score(existing(config)))
+
+
+def serve_reward(config: Config) -> int:
+    """Serves the reward model until Ctrl-C."""
+
+    def announce(host: str, port: int) -> None:
+        sys.stdout.write(f"The reward service: http://{host}:{port}/about (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+
+    serve_reward_stage.serve_reward(existing(config), announce)
+    return 0
+
+
+def replay(config: Config) -> int:
+    """Makes a video of an episode."""
+    torch.set_num_threads(config.runtime.threads)
+    return _wrote("The video", replay_stage.replay(config))
+
+
+def _wrote(label: str, path: Path) -> int:
+    sys.stdout.write(f"{label}: {path.resolve()}\n")
+    return 0
