@@ -25,6 +25,21 @@ def test_an_invitation_to_a_study_begins_with_its_consent(browser: Browser, tmp_
         page.close()
 
 
+def test_pressing_continue_twice_makes_one_person(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ENV) as studio:
+        code = make_invitation(tmp_path, ["mark"], uses=2, seconds=60.0)
+        page = browser.new_page()
+        page.goto(f"{studio.origin}/i#{code}")
+        page.get_by_test_id("continue").dblclick()
+        page.wait_for_url(f"{studio.origin}/")
+        page.close()
+        again = browser.new_page()
+        again.goto(f"{studio.origin}/i#{code}")
+        again.get_by_test_id("continue").click()
+        again.wait_for_url(f"{studio.origin}/")  # the second use was left
+        again.close()
+
+
 def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: Path) -> None:
     with started(tmp_path, ENV) as studio:
         (visitor,) = invited(tmp_path, studio, 1, roles=("mark",))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -67,6 +69,39 @@ def test_a_platform_id_finds_the_same_person_again(tmp_path: Path) -> None:
         assert [row["name"] for row in studio.database.rows("SELECT name FROM identities")] == ["abc"]
 
 
+def test_a_person_that_comes_back_takes_no_place_of_others(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], uses=2, seconds=60.0)
+
+        def entered(name: str) -> int:
+            answer = visitor(studio).post("/api/enter", json={"code": code, "platform": {"PROLIFIC_PID": name}})
+            return int(answer.status_code)
+
+        assert [entered(name) for name in ("a", "a", "b", "a", "c")] == [200, 200, 200, 200, 404]
+        studio.database.write("UPDATE invitations SET expires = 0")
+        assert entered("a") == 404, "an old invitation is for no one"
+
+
+def test_two_entrances_at_once_with_one_platform_id_are_of_one_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], uses=9, seconds=60.0)
+        entrance = {"code": code, "platform": {"PROLIFIC_PID": "abc"}}
+        both, identified = Barrier(2), studio.people.identified
+
+        def looked_up(platform: str, name: str) -> Any:
+            found = identified(platform, name)
+            with suppress(BrokenBarrierError):  # entrances that follow each other do not meet here
+                both.wait(timeout=1.0)
+            return found
+
+        monkeypatch.setattr(studio.people, "identified", looked_up)
+        with ThreadPoolExecutor() as pool:
+            answers = list(pool.map(lambda _: visitor(studio).post("/api/enter", json=entrance), range(2)))
+        assert len({answer.json()["person"] for answer in answers}) == len(studio.people.all()) == 1
+
+
 def test_a_platform_id_gives_no_role_that_the_invitation_does_not_give(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         researcher, rater = (studio.invitations.make([role], uses=3, seconds=60.0) for role in ("research", "mark"))
@@ -100,7 +135,7 @@ def test_a_post_from_another_origin_is_refused(tmp_path: Path, origin: str | Non
     with open_studio(tmp_path) as studio:
         code = studio.invitations.make(["mark"], seconds=60.0)
         assert visitor(studio, origin).post("/api/enter", json={"code": code}).status_code == 403
-        assert studio.invitations.find(code) is not None, "the code was used up"
+        assert studio.invitations.redeem(code), "the code was used up"
 
 
 def test_a_foreign_host_is_refused(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
 from interplay.studio.live.live_house import LiveHouse
-from interplay.studio.live.live_routes import SeatReader
-from interplay.studio.live.picture_wire import SHOWN, BadMessage
+from interplay.studio.live.live_routes import BURST_SECONDS, SeatReader
+from interplay.studio.live.picture_wire import SHOWN, BadMessage, Input, write_input
 from interplay.studio.live.session_journal import SessionJournal
 from interplay.studio.live.viewer import Viewer
 
@@ -144,10 +144,17 @@ def test_messages_of_a_seat_are_limited_like_its_inputs(tmp_path: Path, kind: st
     session = HostedSession(settings(tmp_path, people=PEOPLE, live=live), lambda *_: None, no_agents)
     reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"), cast(LiveHouse, None))
     message = {"kind": kind, "verdict": "done"} if kind == "verdict" else {"kind": kind}
-    for _ in range(5):
+    for _ in range(5 * BURST_SECONDS):
         reader._speak(dict(message))
     with pytest.raises(BadMessage, match="more than 5 inputs a second"):
         reader._speak(dict(message))
+
+
+def test_what_piled_up_while_a_connection_stood_still_ends_no_seat(tmp_path: Path) -> None:
+    session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
+    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"), cast(LiveHouse, None))
+    for seq in range(60 * 30):  # of a browser that sends 60 a second, until the episode ends without it
+        reader._input(write_input(Input(0, seq, 0, 0.1, 0.0)))
 
 
 def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from interplay.studio.web.studio_context import StudioContext
 router = APIRouter()
 SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
+# Over which the inputs of a socket are limited: what a browser sends while its connection stands still comes at once.
+BURST_SECONDS = 15
 UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control characters and halves of surrogate pairs
 
 
@@ -194,7 +196,7 @@ class SeatReader:
         self._hosted, self._viewer = hosted, viewer
         live = hosted.settings.live
         self._sits = viewer.seat in hosted.people
-        self._inputs = RateLimit(live.inputs_per_second, seconds=1.0)
+        self._inputs = RateLimit(BURST_SECONDS * live.inputs_per_second, seconds=BURST_SECONDS)
         self._utterances = RateLimit(live.utterances, seconds=live.utterance_seconds)
         self._live = live
 

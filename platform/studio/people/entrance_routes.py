@@ -43,15 +43,12 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
     """
     if not studio.entrances.allows(address_of(request)):
         raise HTTPException(429, "too many entrances from your address; wait a minute")
-    known = _named_by_platform(studio, entrance.platform)
-    invitation = studio.invitations.find(entrance.code)
-    if invitation is not None and known is not None and not set(known.roles) <= set(invitation.roles):
-        raise HTTPException(403, "this platform's id belongs to someone with other roles; ask for an invitation")
-    if invitation is None or not studio.invitations.redeem(entrance.code):
-        raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
-    person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
-    for platform, name in entrance.platform.items():
-        studio.people.identify(person.id, platform, name)
+    with studio.entering:  # one after another: two requests with the id of one person must find the same one
+        known = _named_by_platform(studio, entrance.platform)
+        invitation = _redeemed(studio, entrance.code, known)
+        person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
+        for platform, name in entrance.platform.items():
+            studio.people.identify(person.id, platform, name)
     studio.audit.note("login", person.id, study=invitation.study)
     response.set_cookie(
         cookie_name(request),
@@ -62,6 +59,19 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
         secure=studio.served.config.scheme == "https" or studio.served.config.behind_proxy,
     )
     return {"person": person.id, "study": invitation.study, "page": _first_page(studio, invitation, person)}
+
+
+def _redeemed(studio: StudioContext, code: str, known: Person | None) -> Invitation:
+    """The invitation of a code, used up by one, unless a known person comes back whom it gives nothing new."""
+    invitation = studio.invitations.find(code)
+    if invitation is not None and known is not None:
+        if not known.roles <= set(invitation.roles):
+            raise HTTPException(403, "this platform's id belongs to someone with other roles; ask for an invitation")
+        if known.roles == set(invitation.roles) and invitation.person is None:
+            return invitation
+    if invitation is None or not studio.invitations.redeem(code):
+        raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
+    return invitation
 
 
 def _first_page(studio: StudioContext, invitation: Invitation, person: Person) -> str:

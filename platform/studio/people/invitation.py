@@ -51,9 +51,9 @@ class Invitations:
         return code
 
     def find(self, code: str) -> Invitation | None:
-        """The invitation of a code that can still be used."""
+        """The invitation of a code that is not too old; it may be used up."""
         rows = self._database.rows(
-            "SELECT * FROM invitations WHERE code = ? AND used < uses AND expires > ?", hashed(code), time.time()
+            "SELECT * FROM invitations WHERE code = ? AND expires > ?", hashed(code), time.time()
         )
         return Invitation(tuple(json.loads(rows[0]["roles"])), rows[0]["study"], rows[0]["person"]) if rows else None
 

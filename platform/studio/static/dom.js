@@ -27,12 +27,19 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Listens to a form, which is inert until then: submitted by the browser, it would leave the page.
- * @param {any} form @param {() => any} act */
+/** Listens to a form, which is inert until then: submitted by the browser, it would leave the page. Submitted again
+ * before the act is over, as by a double click, it does nothing. @param {any} form @param {() => any} act */
 export function onSubmit(form, act) {
-  form.addEventListener('submit', (/** @type {Event} */ event) => {
+  let busy = false;
+  form.addEventListener('submit', async (/** @type {Event} */ event) => {
     event.preventDefault();
-    act();
+    if (busy) return;
+    busy = true;
+    try {
+      await act();
+    } finally {
+      busy = false;
+    }
   });
   form.inert = false;
 }

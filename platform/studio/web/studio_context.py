@@ -93,7 +93,7 @@ class StudioContext:
         self.results = CheckResults(self.database)
         self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng(), served.folder / "scores.json")
         self.progression = Progression(self.people, self.assignments, self.results, self.choice, self.database)
-        self.choosing = threading.Lock()
+        self.choosing, self.entering = threading.Lock(), threading.Lock()
         config = served.config
         self.films = FilmLibrary(
             served.folder / "films", height=config.size[0], quality=config.quality, limit_gb=config.films_gb

@@ -28,6 +28,7 @@ onSubmit(byId('form'), async () => {
   try {
     const { page } = await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform });
     location.assign(page);
+    await new Promise((left) => addEventListener('pagehide', left, { once: true })); // until then the button has no effect
   } catch (error) {
     say(byId('message'), error.message, 'bad');
   }

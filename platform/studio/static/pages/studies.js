@@ -122,15 +122,14 @@ async function show() {
   if (!byId('definition').value && studies.length) edit(studies[0]);
 }
 
-onSubmit(byId('invite'), () => {
+onSubmit(byId('invite'), () =>
   guarded(async () => {
     const answer = await post('/api/desk/invitations', { roles: [byId('role').value], uses: Number(byId('uses').value), days: Number(byId('days').value) });
     byId('invitation').hidden = false;
     byId('address').value = location.origin + answer.path;
     byId('address').select();
     await show();
-  }, 'inviteMessage');
-});
+  }, 'inviteMessage'));
 byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('address').value));
 /** The study that is typed. */
 function definition() {
@@ -140,11 +139,10 @@ function definition() {
     throw new Error(word('desk.no_json', { problem: /** @type {any} */ (error).message }));
   }
 }
-onSubmit(byId('edit'), () => {
+onSubmit(byId('edit'), () =>
   guarded(async () => {
     const kept = await post('/api/desk/studies', definition());
     say(byId('editMessage'), word('desk.kept', kept), 'good');
     await show();
-  }, 'editMessage');
-});
+  }, 'editMessage'));
 await guarded(show);
