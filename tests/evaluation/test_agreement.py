@@ -189,7 +189,7 @@ def test_chance_is_the_mean_over_shifted_tracks() -> None:
 
 def test_raters_of_one_episode_have_values_without_intervals_as_json() -> None:
     meta = cast(EpisodeMeta, SimpleNamespace(frames=300, frames_per_step=1))
-    marks = {"e": [Mark("e", rater, 10 * at, 1) for rater in ("a", "b") for at in (1, 9)]}
+    marks = {"e": {rater: [Mark("e", rater, 10 * at, 1) for at in (1, 9)] for rater in ("a", "b")}}
     (found,) = rater_quality.summary_of(marks, {"e": meta}, 30.0)
     assert found["f1"] == [1.0, None, None] and found["lateness"] == [0.0, None, None]
     json.dumps(found, allow_nan=False)

@@ -322,6 +322,21 @@ def test_adjudication_makes_a_gold_and_leaves_the_raters_marks(studio: StudioCon
     assert studio.choice.golds() == {episode}
 
 
+def test_a_rater_that_saw_nothing_to_mark_disagrees_with_one_that_marked(studio: StudioContext) -> None:
+    alike, other = studio.store.ids()[:2]
+    for name in ("p-aaaaaa", "p-bbbbbb"):
+        studio.store.add_marks([Mark(alike, name, 4, 1)])
+        studio.store.add_ratings([(alike, name), (other, name)])
+    studio.store.add_marks([Mark(other, "p-aaaaaa", 4, 1)])
+    client = logged_in(studio, "adjudicate", "research")
+    (pair,) = client.get("/api/quality/raters").json()["pairs"]
+    assert pair["raters"] == ["p-aaaaaa", "p-bbbbbb"] and pair["episodes"] == 2 and pair["f1"][0] == 0.5
+    disputed = client.get("/api/quality/disputed").json()["episodes"]
+    assert [(each["episode"], each["f1"]) for each in disputed] == [(other, 0.0), (alike, 1.0)]
+    lanes = client.get(f"/api/quality/episodes/{other}").json()["lanes"]
+    assert [(lane["rater"], len(lane["marks"])) for lane in lanes] == [("p-aaaaaa", 1), ("p-bbbbbb", 0)]
+
+
 def test_an_adjudication_with_the_id_of_another_mark_is_refused_and_the_earlier_one_stays(
     studio: StudioContext,
 ) -> None:

@@ -140,6 +140,23 @@ def test_an_export_leaves_a_damaged_recording_out_and_fails(tmp_path: Path, caps
     assert len((out / "marks.jsonl").read_text().splitlines()) == 2, "marks are in the catalog"
 
 
+def test_the_agreement_that_is_exported_is_that_of_the_page(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        for seed in range(3):
+            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+        marked, left_out, deleted = studio.store.ids()
+        for name in ("p-aaaaaa", "p-bbbbbb"):
+            studio.store.add_ratings([(episode, name) for episode in studio.store.ids()])
+            studio.store.add_marks([Mark(episode, name, 3, 1) for episode in (left_out, deleted)])
+        studio.store.add_marks([Mark(marked, "p-aaaaaa", 3, 1)])
+        studio.store.flag(left_out, "a test")
+        studio.store.delete(deleted)
+        (pair,) = logged_in(studio, "research").get("/api/quality/raters").json()["pairs"]
+    export(tmp_path, tmp_path / "out", rate=30.0, form="jsonl", identities=False)
+    (exported,) = [json.loads(line) for line in (tmp_path / "out" / "agreement.jsonl").read_text().splitlines()]
+    assert exported == pair and exported["episodes"] == 1 and exported["f1"][0] == 0.0
+
+
 def test_csv_holds_no_text_that_a_spreadsheet_executes() -> None:
     rows = [{"text": text, "sign": -1, "list": ["=1"]} for text in ("=1+1", "+1", "-1", "@a", "\t=1", "a=b", "")]
     read = list(csv.DictReader(as_csv(rows, list(rows[0])).splitlines()))

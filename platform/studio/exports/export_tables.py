@@ -18,7 +18,7 @@ from interplay.core.files import write_whole
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.marks import rater_quality
 from interplay.studio.people.audit import AuditLog
@@ -124,12 +124,9 @@ def _metas(store: EpisodeStore) -> tuple[dict[str, EpisodeMeta], list[str]]:
 
 def _of_store(store: EpisodeStore, metas: Mapping[str, EpisodeMeta], rate: float) -> dict[str, Rows]:
     flags = store.flags()
-    marks: dict[str, list[Mark]] = {}
-    for mark in store.marks():
-        marks.setdefault(mark.episode, []).append(mark)
-    rated = {episode: each for episode, each in marks.items() if episode in metas}
+    rated = rater_quality.rated_marks(store, metas.keys() - flags.keys())  # as the page compares them
     return {
-        "marks": [vars(mark) for each in marks.values() for mark in each],
+        "marks": [vars(mark) for mark in store.marks()],
         "episodes": [_episode(meta, flags.get(meta.id)) for meta in metas.values()],
         "dialogues": [
             {"episode": meta.id, "frame": said.frame, "role": said.role, "text": said.text}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException
@@ -40,40 +39,42 @@ class Verdict(Strict):
 @router.get("/raters")
 def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Agreement of every pair of raters, and each rater's checks."""
-    marks, metas = _marked(studio)
+    rated, metas = _rated(studio)
     checks = studio.database.rows(
         "SELECT person, kind, count(*) AS n, sum(passed) AS passed FROM checks WHERE kind IN ('gold', 'swapped') "
         "GROUP BY person, kind"
     )
     return {
-        "pairs": rater_quality.summary_of(marks, metas, studio.served.rate),
+        "pairs": rater_quality.summary_of(rated, metas, studio.served.rate),
         "checks": [dict(row) for row in checks],
     }
 
 
 @router.get("/disputed")
 def disputed(studio: Studio, _: Adjudicator) -> dict[str, Any]:
-    """The episodes that several raters marked, the least agreed first."""
-    marks, metas = _marked(studio)
-    found = rater_quality.disputed(marks, metas, studio.served.rate)
+    """The episodes that several raters watched, the least agreed first."""
+    rated, metas = _rated(studio)
+    found = rater_quality.disputed(rated, metas, studio.served.rate)
     golds = studio.choice.golds()
     return {"episodes": [{"episode": name, "f1": round(share, 3), "agreed": name in golds} for name, share in found]}
 
 
 @router.get("/episodes/{episode}")
 def lanes(episode: str, studio: Studio, _: Adjudicator) -> dict[str, Any]:
-    """The marks of every rater of an episode, and its dialogue."""
+    """The marks of every rater of an episode, also of those that saw nothing to mark, and its dialogue."""
     with answering(KeyError, 404, "there is no such recording"):
         meta = studio.meta(episode)
-    by_rater: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for mark in studio.store.marks([episode]):
-        by_rater[mark.rater].append({"id": mark.id, "frame": mark.frame, "sign": mark.sign})
+    rated = rater_quality.rated_marks(studio.store, [episode]).get(episode, {})
+    by_rater = {
+        rater: [{"id": mark.id, "frame": mark.frame, "sign": mark.sign} for mark in marks]
+        for rater, marks in sorted(rated.items())
+    }
     spoken = [{"frame": max(0, each.frame), "role": each.role, "text": each.text} for each in meta.utterances]
     return {
         "frames": meta.frames,
         "frames_per_step": meta.frames_per_step,
         "dialogue": spoken,
-        "lanes": [{"rater": rater, "marks": marks} for rater, marks in sorted(by_rater.items())],
+        "lanes": [{"rater": rater, "marks": marks} for rater, marks in by_rater.items()],
     }
 
 
@@ -97,18 +98,14 @@ def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -
     return {"marks": len(verdict.marks)}
 
 
-def _marked(studio: StudioContext) -> tuple[dict[str, list[Mark]], dict[str, EpisodeMeta]]:
-    """All marks by episode, and the metadata of these episodes; recordings that can't be read are left out."""
-    found: dict[str, list[Mark]] = defaultdict(list)
-    known = set(studio.store.ids())
-    for mark in studio.store.marks():
-        if mark.episode in known:
-            found[mark.episode].append(mark)
+def _rated(studio: StudioContext) -> tuple[dict[str, dict[str, list[Mark]]], dict[str, EpisodeMeta]]:
+    """What raters marked by episode, and the metadata of these episodes; recordings that can't be read are left out."""
+    rated = rater_quality.rated_marks(studio.store, studio.store.ids())
     metas: dict[str, EpisodeMeta] = {}
-    for episode in list(found):
+    for episode in list(rated):
         try:
             metas[episode] = studio.meta(episode)
         except (DamagedEpisode, UnknownFormat) as error:
             logger.error("left out: %s", error)
-            del found[episode]
-    return found, metas
+            del rated[episode]
+    return rated, metas
