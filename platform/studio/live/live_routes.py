@@ -30,7 +30,7 @@ from interplay.studio.web.studio_context import StudioContext
 router = APIRouter()
 SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
-# Over which the inputs of a socket are limited: what a browser sends while its connection stands still comes at once.
+# Over which the inputs of a socket are limited: what a browser sends during a pause of its connection comes at once.
 BURST_SECONDS = 15
 UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control characters and halves of surrogate pairs
 

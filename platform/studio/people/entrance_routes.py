@@ -62,7 +62,7 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
 
 
 def _redeemed(studio: StudioContext, code: str, known: Person | None) -> Invitation:
-    """The invitation of a code, used up by one, unless a known person comes back whom it gives nothing new."""
+    """The invitation of a code, used up by one, unless it gives nothing new to a known person that comes back."""
     invitation = studio.invitations.find(code)
     if invitation is not None and known is not None:
         if not known.roles <= set(invitation.roles):
