@@ -231,7 +231,8 @@ class EpisodeStore(EpisodeCatalog):
     def erase_marks(self, rater: str) -> list[str]:
         """Deletes every mark and rating of a rater for good, from the catalog and its journal.
 
-        Returns the names of the snapshots that still hold the rater: snapshots never change.
+        Returns the names of the snapshots that still hold the rater: snapshots never change. One that can't be read
+        counts as one that does.
         """
         self.wipe_marks(rater)
 
@@ -241,15 +242,20 @@ class EpisodeStore(EpisodeCatalog):
         return self._snapshots_that(holds)
 
     def snapshots_with(self, episodes: Collection[str]) -> list[str]:
-        """The names of the snapshots that contain one of these episodes."""
+        """The names of the snapshots that contain one of these episodes, or can't be read."""
         return self._snapshots_that(lambda snapshot: not set(snapshot.ids).isdisjoint(episodes))
 
     def _snapshots_that(self, holds: Callable[[Snapshot], bool]) -> list[str]:
         names = []
         for path in sorted((self.root / "snapshots").glob("*.db")):
-            with closing(Snapshot(path)) as snapshot:
-                if holds(snapshot):
-                    names.append(path.stem)
+            try:
+                with closing(Snapshot(path)) as snapshot:
+                    held = holds(snapshot)
+            except ValueError as error:  # damaged, or of a newer version
+                log.warning("it is unknown what a snapshot holds: %s", error)
+                held = True
+            if held:
+                names.append(path.stem)
         return names
 
     def snapshot(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +90,35 @@ def test_a_snapshot_that_holds_a_rater_without_marks_is_named(tmp_path: Path) ->
         store.add_ratings([(store.ids()[0], "p-aaaaaa")])
         store.snapshot("reward")
         assert store.erase_marks("p-bbbbbb") == [] and store.erase_marks("p-aaaaaa") == ["reward"]
+
+
+def test_a_snapshot_that_cannot_be_read_stops_no_deletion_and_is_named(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        studio.store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = studio.store.ids()
+        (tmp_path / "store" / "snapshots" / "broken.db").write_bytes(b"damaged")
+        client = logged_in(studio, "mark")
+        person = client.get("/api/me").json()["person"]
+        studio.store.add_marks([Mark(episode, person, 3, 1)])
+        assert client.post("/api/data/delete", json={"person": person}).json()["kept_in"] == ["broken"]
+        assert studio.people.find(person) is None and not studio.store.marks()
+
+
+def test_a_deletion_on_a_full_disk_leaves_the_pseudonym_in_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_studio(tmp_path) as studio:
+        person = logged_in(studio, "mark").get("/api/me").json()["person"]
+        erased = studio.database.erase
+
+        def without_room_to_compact(statements: Iterable[tuple[str, tuple[object, ...]]]) -> None:
+            erased(statements)
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr(studio.database, "erase", without_room_to_compact)
+        with pytest.raises(sqlite3.OperationalError):
+            erase(studio, person)
+        assert studio.people.find(person) is None and person not in (tmp_path / "studio" / "audit.jsonl").read_text()
 
 
 def test_the_researcher_cannot_be_deleted(tmp_path: Path) -> None:

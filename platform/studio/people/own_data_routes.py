@@ -129,8 +129,8 @@ def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> l
 
 
 def erase(studio: StudioContext, person: str) -> list[str]:
-    """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played, and the
-    suites from which scenarios of these episodes could not be removed."""
+    """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played or can't be
+    read, and the suites from which scenarios of these episodes could not be removed."""
     studio.database.write("DELETE FROM logins WHERE person = ?", person)  # first: nothing more comes from its pages
     _unsign_flags(studio, person)
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
@@ -140,17 +140,19 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     asked = {text for episode in episodes for text in _asked_in(studio, episode)}
     erase_episodes(studio, person, episodes)
     own = "SELECT id FROM assignments WHERE person = ?"
-    studio.database.erase(
-        [
-            (f"DELETE FROM shown WHERE assignment IN ({own})", (person,)),
-            *((f"DELETE FROM {table} WHERE person = ?", (person,)) for table in TABLES),
-            ("DELETE FROM people WHERE id = ?", (person,)),
-            *((SWAPPED_WORDS, ("the request was deleted", time.time(), text)) for text in asked),
-        ]
-    )
-    late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
-    erase_episodes(studio, person, late)
-    studio.audit.forget(person)
+    try:
+        studio.database.erase(
+            [
+                (f"DELETE FROM shown WHERE assignment IN ({own})", (person,)),
+                *((f"DELETE FROM {table} WHERE person = ?", (person,)) for table in TABLES),
+                ("DELETE FROM people WHERE id = ?", (person,)),
+                *((SWAPPED_WORDS, ("the request was deleted", time.time(), text)) for text in asked),
+            ]
+        )
+    finally:  # also where the rows are gone and there is no room to compact the file: no one could repeat the rest
+        late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
+        erase_episodes(studio, person, late)
+        studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
 
