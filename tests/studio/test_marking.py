@@ -306,54 +306,6 @@ def test_golds_are_mixed_in_and_graded(studio: StudioContext) -> None:
     assert all(result["f1"] == pytest.approx(2 / 3, abs=1e-3) and result["passed"] for result in results)
 
 
-def test_adjudication_makes_a_gold_and_leaves_the_raters_marks(studio: StudioContext) -> None:
-    episode = studio.store.ids()[0]
-    studio.store.add_marks([Mark(episode, "p-aaaaaa", 4, 1), Mark(episode, "p-bbbbbb", 5, 1)])
-    client = logged_in(studio, "adjudicate")
-    assert [each["episode"] for each in client.get("/api/quality/disputed").json()["episodes"]] == [episode]
-    lanes = client.get(f"/api/quality/episodes/{episode}").json()["lanes"]
-    assert [lane["rater"] for lane in lanes] == ["p-aaaaaa", "p-bbbbbb"]
-    for frame in (6, 7):
-        verdict = {"marks": [{"id": uuid.uuid4().hex, "frame": frame, "sign": 1}]}
-        assert client.post(f"/api/quality/episodes/{episode}/agreed", json=verdict).status_code == 200
-    agreed = [each for each in studio.store.marks([episode]) if each.rater.startswith("agreed:p-")]
-    assert [each.frame for each in agreed] == [7], "a later verdict replaces the earlier one"
-    assert len(studio.store.marks([episode])) == 3
-    assert studio.choice.golds() == {episode}
-
-
-def test_a_rater_that_saw_nothing_to_mark_disagrees_with_one_that_marked(studio: StudioContext) -> None:
-    alike, other = studio.store.ids()[:2]
-    for name in ("p-aaaaaa", "p-bbbbbb"):
-        studio.store.add_marks([Mark(alike, name, 4, 1)])
-        studio.store.add_ratings([(alike, name), (other, name)])
-    studio.store.add_marks([Mark(other, "p-aaaaaa", 4, 1)])
-    client = logged_in(studio, "adjudicate", "research")
-    (pair,) = client.get("/api/quality/raters").json()["pairs"]
-    assert pair["raters"] == ["p-aaaaaa", "p-bbbbbb"] and pair["episodes"] == 2 and pair["f1"][0] == 0.5
-    disputed = client.get("/api/quality/disputed").json()["episodes"]
-    assert [(each["episode"], each["f1"]) for each in disputed] == [(other, 0.0), (alike, 1.0)]
-    lanes = client.get(f"/api/quality/episodes/{other}").json()["lanes"]
-    assert [(lane["rater"], len(lane["marks"])) for lane in lanes] == [("p-aaaaaa", 1), ("p-bbbbbb", 0)]
-
-
-def test_an_adjudication_with_the_id_of_another_mark_is_refused_and_the_earlier_one_stays(
-    studio: StudioContext,
-) -> None:
-    episode = studio.store.ids()[0]
-    theirs = Mark(episode, "p-aaaaaa", 4, 1, id=uuid.uuid4().hex)
-    studio.store.add_marks([theirs])
-    client, first = logged_in(studio, "adjudicate"), uuid.uuid4().hex
-    address = f"/api/quality/episodes/{episode}/agreed"
-    kept = {"marks": [{"id": first, "frame": 6, "sign": 1}]}
-    assert client.post(address, json=kept).status_code == 200
-    assert client.post(address, json=kept).status_code == 200, "sending it again changes nothing"
-    for name in (theirs.id, first):
-        verdict = {"marks": [{"id": name, "frame": 7, "sign": 1}]}
-        assert client.post(address, json=verdict).status_code == 409
-    assert {(mark.id, mark.frame) for mark in studio.store.marks([episode])} == {(theirs.id, 4), (first, 6)}
-
-
 def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -> None:
     assert change_study(studio, raters=2).version == 1
     given(rater(studio))
@@ -372,25 +324,6 @@ def test_a_study_with_a_number_that_no_database_holds_is_refused(studio: StudioC
     assert answer.status_code == 422 and "less than or equal to" in answer.json()["error"]
     for page in ("/api/desk/studies", "/api/studies"):
         assert researcher.get(page).status_code == 200
-
-
-def test_a_changed_consent_needs_another_version_once_someone_has_agreed(studio: StudioContext) -> None:
-    study, researcher = studio.studies.find("marks"), logged_in(studio, "research")
-    assert study is not None
-
-    def keep(version: int, text: str, must: tuple[str, ...] = study.consent.must) -> Any:
-        consent = study.consent.model_copy(update={"version": version, "text": text, "must": must})
-        changed = study.model_copy(update={"consent": consent, "raters": 2})
-        return researcher.post("/api/desk/studies", json=changed.model_dump(mode="json"))
-
-    assert keep(1, "Nobody has agreed yet.").status_code == 200
-    client = rater(studio)
-    for answer in (keep(1, "Another text."), keep(1, "Nobody has agreed yet.", must=())):
-        assert answer.status_code == 422 and "give the changed one version 2" in answer.json()["error"]
-    assert keep(1, "Nobody has agreed yet.").status_code == 200, "other changes need none"
-    assert given(client) is not None
-    assert keep(2, "Another text.").status_code == 200
-    assert client.post("/api/mark/marks/next", json={}).json()["standing"]["stage"] == "consent"
 
 
 def test_too_many_marks_a_second_are_refused(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ router = APIRouter(prefix="/api")
 
 
 class Agreed(Strict):
-    """The version that was shown, and the statements that were ticked."""
+    """The version and the text that were shown, and the statements that were ticked. Programs were shown no text."""
 
     version: int
+    text: str | None = Field(default=None, max_length=20_000)
     ticked: tuple[str, ...] = Field(default=(), max_length=50)
 
 
@@ -50,17 +51,23 @@ def consent(name: str, agreed: Agreed, studio: Studio, person: Someone) -> dict[
     study = studio.studies.find(name)
     if study is None or study.role not in person.roles:
         raise HTTPException(404, "there is no such study")
-    agree(studio, person, study, agreed.version, agreed.ticked)
+    agree(studio, person, study, agreed.version, agreed.ticked, agreed.text)
     return {}
 
 
-def agree(studio: StudioContext, person: Person, study: Study, version: int, ticked: Sequence[str]) -> None:
-    """Keeps an agreement with this version of the text; 409 if there is another one now, 422 if a tick is missing."""
-    if version != study.consent.version:
-        raise HTTPException(409, "the text has changed; read the new one")
-    missing = [statement for statement in study.consent.must if statement not in ticked]
+def agree(
+    studio: StudioContext, person: Person, study: Study, version: int, ticked: Sequence[str], text: str | None = None
+) -> None:
+    """Keeps an agreement with this version of the text; 409 if there is another one now, 422 if a tick is missing.
+
+    Before anyone has agreed, a text changes without a new version, also while someone reads it.
+    """
+    consent = study.consent
+    unknown = set(ticked).difference(consent.must, consent.may)
+    if version != consent.version or unknown or text not in (None, consent.text):
+        raise HTTPException(409, "the text has changed; reload the page and read the new one")
+    missing = [statement for statement in consent.must if statement not in ticked]
     if missing:
         raise HTTPException(422, f"without this you can't take part: {missing[0]}")
-    known = [each for each in ticked if each in (*study.consent.must, *study.consent.may)]
-    studio.people.agree(person.id, study.name, version, study.consent.text, known)
+    studio.people.agree(person.id, study.name, version, consent.text, ticked)
     studio.audit.note("consent", person.id, study=study.name, version=version)

@@ -27,7 +27,7 @@ if (!study) {
   onSubmit(byId('form'), async () => {
     const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
     try {
-      await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, ticked });
+      await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, text: consent.text, ticked });
       location.assign(`${study.kind === 'mark' ? '/mark' : '/play'}?study=${encodeURIComponent(name)}`);
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
