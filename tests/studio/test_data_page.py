@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from small_house import ENV
+from small_house import ENV, fill_store
 from studio_process import started
 from test_live_protocol import invited
 
 from interplay.studio.people.invitation import make_invitation
+from interplay.studio.studies.study import FIRST_STUDY
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -41,8 +42,15 @@ def test_pressing_continue_twice_makes_one_person(browser: Browser, tmp_path: Pa
 
 
 def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    ways_back = {"addresses": {"withdrew": "https://platform.example/withdrew"}}
+    study = FIRST_STUDY.model_copy(update=ways_back)
+    (tmp_path / "studio" / "studies").mkdir(parents=True)
+    (tmp_path / "studio" / "studies" / "marks-v1.json").write_text(study.model_dump_json())
     with started(tmp_path, ENV) as studio:
         (visitor,) = invited(tmp_path, studio, 1, roles=("mark",))
+        visitor.post("/api/studies/marks/consent", {"version": 1, "ticked": list(study.consent.must)})
+        visitor.post("/api/mark/marks/next", {})
         person = visitor.get("/api/me")["person"]
         context = browser.new_context()
         for cookie in visitor._jar:
@@ -54,5 +62,6 @@ def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: P
         page.get_by_test_id("delete").click()
         expect(page.locator("#goneText")).to_contain_text("is deleted")
         assert person not in page.locator("body").inner_text()
+        expect(page.locator("#goneBack a")).to_have_attribute("href", "https://platform.example/withdrew")
         assert page.get_by_test_id("download").is_hidden() and not page.get_by_test_id("leave").count()
         context.close()

@@ -243,9 +243,10 @@ def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_p
         session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
         studio.database.write(session, "s1", played, json.dumps(names))
         kept = {seat: client.get("/api/data/download") for seat, client in people.items()}
-        studio.studies.keep(FIRST_PLAY.model_copy(update={"codes": {"withdrew": "W-1"}}))
+        back = {"withdrew": "https://platform.example/withdrew"}
+        studio.studies.keep(FIRST_PLAY.model_copy(update={"codes": {"withdrew": "W-1"}, "addresses": back}))
         gone = people["setter"].post("/api/data/delete", json={"person": names["setter"]}).json()
-        assert gone["codes"] == {"live": "W-1"}, "the code of a study in which it played"
+        assert gone["ways_back"] == [{"code": "W-1", "address": back["withdrew"]}], "of the study in which it played"
     assert not any("agent" in answer.json()["sessions"][0] for answer in kept.values()), "people judge blind"
     ours = {seat: answer.json()["sessions"][0] for seat, answer in kept.items()}
     assert [each["verdict"] for each in ours["setter"]["requests"]] == ["done"] and not ours["copilot"]["requests"]

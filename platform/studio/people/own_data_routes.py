@@ -99,15 +99,14 @@ def delete(
     if person.id == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
     taken_part = {session["study"] for session in played(studio, person.id)}
-    codes = {
-        study.name: study.codes["withdrew"]
+    ways_back = [
+        study.way_back("withdrew")
         for study in studio.studies.newest()
-        if "withdrew" in study.codes
-        and (study.name in taken_part or studio.assignments.of_person(person.id, study.name))
-    }
+        if study.name in taken_part or studio.assignments.of_person(person.id, study.name)
+    ]
     kept_in = erase_and_dismiss(studio, house, person.id)
     response.delete_cookie(cookie_name(request))
-    return {"deleted": True, "kept_in": kept_in, "codes": codes}
+    return {"deleted": True, "kept_in": kept_in, "ways_back": [each for each in ways_back if any(each.values())]}
 
 
 def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:

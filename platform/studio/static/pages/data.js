@@ -18,8 +18,10 @@ onSubmit(byId('form'), async () => {
     for (const part of document.querySelectorAll('header nav, header .who, header button')) part.remove(); // logged out
     byId('gone').hidden = false;
     byId('goneText').textContent = word(answer.kept_in.length ? 'data.gone_but' : 'data.gone');
-    const codes = Object.values(answer.codes).join(', ');
+    const codes = answer.ways_back.map((/** @type {any} */ each) => each.code).filter(Boolean).join(', ');
     byId('goneCodes').textContent = codes && word('data.codes', { codes });
+    fill(byId('goneBack'), ...answer.ways_back.filter((/** @type {any} */ each) => each.address).map((/** @type {any} */ each) => (
+      make('a', { class: 'button', href: each.address, text: word('done.back') }))));
   } catch (error) {
     say(byId('message'), /** @type {any} */ (error).message, 'bad');
   }
