@@ -132,6 +132,21 @@ def test_a_person_that_never_presses_ready_keeps_nobody_waiting() -> None:
     assert lobby.visit("p-away", ready=True, now=122.0)["state"] == "session", "once it is back"
 
 
+@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize(("gap", "keeps_its_place"), [(60.0, True), (600.0, False)])
+def test_a_short_absence_keeps_the_time_of_waiting_and_a_long_one_does_not(
+    others: int, gap: float, keeps_its_place: bool
+) -> None:
+    lobby = Lobby(LiveConfig(wait_seconds=300), lambda _: None)
+    for now in range(0, 280, 4):
+        lobby.visit("p-1", ready=True, now=float(now))
+    if others:  # looks who is there meanwhile
+        lobby.visit("p-2", ready=False, now=270.0 + gap)
+        lobby.leave("p-2")
+    state = lobby.visit("p-1", ready=True, now=276.0 + gap)
+    assert state == ({"state": "no_partner"} if keeps_its_place else {"state": "waiting", "waited": 0.0})
+
+
 def test_a_new_partner_gets_the_whole_time_to_press_ready() -> None:
     lobby = Lobby(LiveConfig(), lambda _: None)
     for now in range(1, 5):

@@ -10,6 +10,7 @@ from typing import Any
 from interplay.stages.live_config import PERSON, LiveConfig
 
 GONE_SECONDS = 5.0  # without a sign of life
+RETURN_SECONDS = 120.0  # of absence that keep one's place: browsers let a page in the background act once a minute
 READY_SECONDS = 20.0  # for both to press it
 
 
@@ -31,15 +32,16 @@ class Lobby:
         self._seats = [seat for seat, kind in config.seats.items() if kind == PERSON]
         self._open = open_session
         self._waiting: dict[str, _Waiting] = {}
+        self._gone: dict[str, _Waiting] = {}  # no one is paired with them
         self._last_role: dict[str, str] = {}
 
     def visit(self, person: str, *, ready: bool, now: float | None = None) -> dict[str, Any]:
         """A sign of life of a person that waits; what its page shows, and whether a session has just been opened."""
         now = time.monotonic() if now is None else now
-        mine = self._waiting.setdefault(person, _Waiting(person, now, now))
+        self._drop_gone(now)
+        mine = self._waiting.setdefault(person, self._gone.pop(person, None) or _Waiting(person, now, now))
         mine.seen, mine.ready = now, ready
         mine.late = mine.late and not ready
-        self._drop_gone(now)
         group = self._group(person)
         if group is None:
             mine.matched = None
@@ -68,6 +70,7 @@ class Lobby:
     def leave(self, person: str) -> None:
         """A person waits no longer."""
         self._waiting.pop(person, None)
+        self._gone.pop(person, None)
 
     def _group(self, person: str) -> list[_Waiting] | None:
         """The people that begin together with this one: itself, and the partner if the session needs one."""
@@ -89,8 +92,12 @@ class Lobby:
         return {"state": "session"}
 
     def _drop_gone(self, now: float) -> None:
+        """Leaves out people without a sign of life, and forgets those that have not come back."""
         for person in [name for name, each in self._waiting.items() if now - each.seen > GONE_SECONDS]:
-            del self._waiting[person]
+            self._gone[person] = self._waiting.pop(person)
+            self._gone[person].matched = None
+        for person in [name for name, each in self._gone.items() if now - each.seen > RETURN_SECONDS]:
+            del self._gone[person]
 
     def _drop_slow(self, group: list[_Waiting], now: float) -> None:
         """Gives those no other partner until they press Ready, and the end of the line, that did not do so in time."""
