@@ -116,6 +116,23 @@ def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio
     expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
 
 
+def test_marks_wait_while_another_person_is_logged_in(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    root, running = studio
+    agree(page, running)
+    expect(page.get_by_test_id("count")).to_contain_text("0 marks")
+    own = page.context.cookies()
+    (other,) = invited(root, running, 1, ("mark",))
+    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in other._jar]
+    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+    page.keyboard.press("j")
+    expect(page.locator("#message")).to_contain_text("another person")
+    expect(page.locator("#saved")).to_contain_text("saving 1")
+    page.context.add_cookies(own)  # type: ignore[arg-type]
+    expect(page.locator("#saved")).to_contain_text("all saved", timeout=FILM_MS)
+    page.reload()
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
+
+
 def test_a_recording_that_was_skipped_while_it_was_loaded_does_not_disturb_the_next(
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:

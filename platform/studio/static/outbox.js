@@ -1,5 +1,6 @@
 // What was marked stays here, across reloads and crashes, until the studio has acknowledged it.
-import { post, Refused } from './api.js';
+import { get, post, Refused } from './api.js';
+import { word } from './words.js';
 
 const NAME = 'interplay-outbox';
 const STORE = 'requests';
@@ -79,21 +80,30 @@ export class Outbox {
           wait = 250;
           problem = '';
         } catch (error) {
-          const refused = error instanceof Refused && error.status >= 400 && error.status < 500;
-          if (refused && ![401, 408, 429].includes(/** @type {any} */ (error).status)) {
+          const status = error instanceof Refused ? error.status : 0;
+          const { message } = /** @type {any} */ (error);
+          if ([403, 404].includes(status) && !(await this.isLoggedIn())) {
+            problem = word('mark.other_login');
+          } else if (status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
             await done((await this.store('readwrite')).delete(key));
-            problem = /** @type {any} */ (error).message;
+            problem = message;
+            continue;
           } else {
-            problem = refused && /** @type {any} */ (error).status === 401 ? /** @type {any} */ (error).message : 'waiting';
-            this.onChange(waiting.length, problem);
-            await new Promise((resolve) => setTimeout(resolve, wait));
-            wait = Math.min(2 * wait, LONGEST_WAIT);
+            problem = status === 401 ? message : 'waiting';
           }
+          this.onChange(waiting.length, problem);
+          await new Promise((resolve) => setTimeout(resolve, wait));
+          wait = Math.min(2 * wait, LONGEST_WAIT);
         }
       }
     } finally {
       this.sending = false;
     }
+  }
+
+  /** Whether this browser is still that of the person; what is its own is refused to others. */
+  async isLoggedIn() {
+    return (await get('/api/visitor').catch(() => null))?.person === this.person;
   }
 
   /** Waits until everything is acknowledged. */
