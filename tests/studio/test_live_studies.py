@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_world import LineWorld, record_episode
 from seated_agents import save_agent
 from studio_client import agree_to, logged_in, open_studio
 from studio_process import StartedStudio
@@ -207,9 +208,32 @@ def test_blocks_of_agents_follow_from_what_the_version_holds(tmp_path: Path) -> 
             newest = "SELECT max(rowid) FROM sessions WHERE agent = ?"
             studio.database.write(f"DELETE FROM sessions WHERE rowid = ({newest})", agent)
             assert opened(study, 1) == [agent], "a deleted session is made up for"
+        for agent in "abc":
+            newest = "SELECT max(rowid) FROM sessions WHERE agent = ?"
+            studio.database.write(f"UPDATE sessions SET ended = 1 WHERE rowid = ({newest})", agent)
+            assert opened(study, 1) == [agent], "a session in which nothing was played is made up for"
         opened(study, 1)
         other = study.model_copy(update={"version": 2, "live": LivePlan(agents=("a", "d"))})
         assert set(opened(other, 2)) == {"a", "d"}
+
+
+def test_an_episode_that_is_left_out_counts_for_its_person_and_not_for_the_goal(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        for seed in range(2):
+            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+        row = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+        for episode in studio.store.ids():
+            studio.database.write(row, uuid.uuid4().hex, episode, '{"solver": "p-aaaaaa"}')
+        progression, study = studio.progression, FIRST_PLAY.model_copy(update={"goal": 2, "most_episodes": 3})
+        researcher, player = logged_in(studio, "research"), studio.people.add(["play"], "p-bbbbbb")
+        studio.people.agree(player.id, "live", 1, "", ())
+        assert progression.standing(player, study).stage == "over"
+        studio.store.flag(studio.store.ids()[0], "a test")
+        assert progression.standing(player, study).stage == "play"
+        studio.studies.keep(study)
+        (listed,) = [each for each in researcher.get("/api/desk/studies").json()["studies"] if each["name"] == "live"]
+        assert (listed["have"], listed["want"]) == (1, 2)
+        assert progression.played(study, "p-aaaaaa") == 2
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ class Lobby:
         """A sign of life of a person that waits; what its page shows, and whether a session has just been opened."""
         now = time.monotonic() if now is None else now
         self._drop_gone(now)
-        mine = self._waiting.setdefault(person, self._gone.pop(person, None) or _Waiting(person, now, now))
+        mine = self._waiting.setdefault(person, self._gone.pop(person, _Waiting(person, now, now)))
         mine.seen, mine.ready = now, ready
         mine.late = mine.late and not ready
         group = self._group(person)

@@ -100,6 +100,10 @@ class MarkChoice:
         have = sum(min(finished[entry.id], study.raters) for entry in usable)
         return have, min(study.goal or len(usable), len(usable)) * study.raters
 
+    def left_out(self) -> set[str]:
+        """The episodes that a researcher has left out."""
+        return set(self._store.flags())
+
     def golds(self) -> set[str]:
         """The listed episodes that were adjudicated, with or without a mark."""
         raters = self._store.raters()

@@ -71,19 +71,25 @@ class Progression:
             return self.played(study, person.id)
         return sum(each.counts for each in self._assignments.of_person(person.id, study.name))
 
-    def played(self, study: Study, person: str = "") -> int:
-        """The stored episodes of a study in which people play, or those in which this person had a seat."""
+    def played(self, study: Study, person: str) -> int:
+        """The stored episodes of a study in which this person had a seat."""
         rows = self._database.rows("SELECT seats FROM sessions WHERE study = ? AND episode IS NOT NULL", study.name)
-        return sum(not person or person in json.loads(row["seats"]).values() for row in rows)
+        return sum(person in json.loads(row["seats"]).values() for row in rows)
+
+    def usable(self, study: Study) -> int:
+        """The stored episodes of a study in which people play, without those that were left out."""
+        rows = self._database.rows("SELECT episode FROM sessions WHERE study = ? AND episode IS NOT NULL", study.name)
+        return len({row["episode"] for row in rows} - self._choice.left_out())
 
     def next_agent(self, study: Study, seed: int) -> str:
         """The agent of an evaluation's next session: every block of as many sessions as agents has each agent once.
 
-        The block is what the rows of this version of the study hold, so an agent whose session was deleted is drawn
-        again.
+        The block is what the rows of this version of the study hold, so an agent whose session was deleted or has ended
+        without an episode is drawn again.
         """
         rows = self._database.rows(
-            "SELECT agent FROM sessions WHERE study = ? AND version = ?", study.name, study.version
+            "SELECT agent FROM sessions WHERE study = ? AND version = ? AND (ended IS NULL OR episode IS NOT NULL)",
+            *(study.name, study.version),
         )
         drawn = Counter(row["agent"] for row in rows)
         fewest = min(drawn[agent] for agent in study.live.agents)
@@ -94,7 +100,7 @@ class Progression:
     def _playing(self, person: Person, study: Study) -> StudyStanding:
         """Play, or over once all that is wanted of the person or the study is played."""
         enough = study.most_episodes and self.played(study, person.id) >= study.most_episodes
-        if enough or (study.goal and self.played(study) >= study.goal):
+        if enough or (study.goal and self.usable(study) >= study.goal):
             return StudyStanding("over", outcome="complete")
         return StudyStanding("play")
 

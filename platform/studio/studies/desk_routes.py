@@ -49,7 +49,7 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
     listed = []
     for study in studio.studies.newest():
         if study.is_live:
-            have, goal = studio.progression.played(study), study.goal
+            have, goal = studio.progression.usable(study), study.goal
         else:
             have, goal = studio.choice.progress(study)
         listed.append({**study.model_dump(), "have": have, "want": goal})
