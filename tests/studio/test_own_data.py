@@ -40,6 +40,7 @@ def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) ->
         assert client.get("/api/data").json()["marks"] == 1
 
         everything = client.get("/api/data/download").json()
+        assert everything["roles"] == ["mark"] and everything["settings"] == {} and everything["created"] > 0
         assert [mark["id"] for mark in everything["marks"]] == [name]
         assert everything["consents"] and everything["assignments"] and everything["shown"]
 
@@ -148,9 +149,16 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         gone = client.post("/api/data/delete", json={"person": person}).json()
         assert gone["kept_in"] == ["clone"], "the snapshot names an episode that the person played"
         assert studio.store.ids() == [other]
-        assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
-    assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
-    assert [scenario.episode.meta.id for scenario in read_suite(suite, LineWorld())] == [other]
+        assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+        assert [scenario.episode.meta.id for scenario in read_suite(suite, LineWorld())] == [other]
+        rows = {row["id"]: json.loads(row["seats"]) for row in studio.database.rows("SELECT id, seats FROM sessions")}
+        assert rows == {"s1": {"setter": "p-1"}, "s2": {"solver": "p-1"}}
+        assert studio.progression.played(FIRST_PLAY, "p-1") == 2, "what its partner has done counts for the partner"
+        assert studio.progression.usable(FIRST_PLAY) == 1, "and not for the goal"
+        assert kept_of(studio, "p-1")["episodes"] == [other]
+        erase(studio, "p-1")
+        assert not studio.database.rows("SELECT 1 FROM sessions") and not studio.store.ids()
+    assert not list((tmp_path / "store" / "episodes").glob("*/*.npz"))
 
 
 def test_the_scores_of_deleted_episodes_are_deleted_too(tmp_path: Path) -> None:

@@ -81,7 +81,10 @@ def download(studio: Studio, person: Someone) -> Response:
     tables["checks"] = [{**row, "result": _without_answers(row["result"])} for row in tables["checks"]]
     marks = [vars(mark) for rater in raters_of(person.id) for mark in studio.store.marks(rater=rater)]
     marks = [mark for mark in marks if mark["id"] not in unfinished]
-    everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
+    ((created,),) = studio.database.rows("SELECT created FROM people WHERE id = ?", person.id)
+    standing = {"roles": sorted(person.roles), "settings": dict(person.settings), "paused": person.paused}
+    everything = {"person": person.id, "created": created, **standing, **tables, "marks": marks}
+    everything["shown"] = [dict(row) for row in shown]
     everything["sessions"] = [_session(studio, session, person.id) for session in played(studio, person.id)]
     name = f'attachment; filename="{person.id}.json"'
     return Response(
@@ -116,7 +119,10 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
         for table in TABLES
     }
     marks = sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person))
-    return {"marks": marks, **tables, "sessions": len(played(studio, person)), "episodes": episodes_of(studio, person)}
+    found = episodes_of(studio, person)
+    listed = set(studio.store.select(EpisodeFilter(flagged=True)))  # without those that a partner has deleted
+    episodes = [episode for episode in found if episode in listed]
+    return {"marks": marks, **tables, "sessions": len(played(studio, person)), "episodes": episodes}
 
 
 def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> list[str]:
@@ -242,7 +248,10 @@ def _readable(studio: StudioContext, episode: str) -> EpisodeMeta | None:
 
 
 def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) -> None:
-    """Deletes a person's episodes with their films and scores, and its sessions with their journals."""
+    """Deletes a person's episodes with their films and scores, and its sessions with their journals.
+
+    A session whose episode was stored still counts as played by the partner.
+    """
     for episode in episodes:
         with suppress(KeyError):  # deleted before
             studio.films.forget(studio.film_source(episode))
@@ -250,5 +259,9 @@ def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) 
     studio.choice.forget(episodes)  # last, so that scoring can't add them again
     for session in played(studio, person):
         (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
-        studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
+        others = {seat: name for seat, name in json.loads(session["seats"]).items() if name != person}
+        if others and session["episode"] is not None:
+            studio.database.write("UPDATE sessions SET seats = ? WHERE id = ?", json.dumps(others), session["id"])
+        else:
+            studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
     studio.store.purge()
