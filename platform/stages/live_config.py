@@ -39,7 +39,7 @@ class LiveConfig:
     idle_seconds: float = 45.0  # without a key or a movement, after which a page asks whether its person is there
     practice: bool = True  # a room of one's own while one waits for a partner, not recorded
     resume_seconds: float = 120.0  # after a kill, within which the same people continue
-    sessions: int = 4  # at the same time
+    sessions: int = 4  # at the same time; as many people may practice
     inputs_per_second: int = 120  # of one socket, with all its other messages
     utterances: int = 5  # of one socket in `utterance_seconds`
     utterance_seconds: float = 10.0

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from fake_world import LineWorld, record_episode
 from seated_agents import save_agent
-from studio_client import agree_to, logged_in, open_studio
+from small_house import ENV
+from studio_client import agree_to, logged_in, open_studio, visitor
 from studio_process import StartedStudio
 from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
 from test_live_session import check_replay, make_world
 
 from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.live_judgements import EVALUATION, judged_requests
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.live_house import KEPT_ENDED, LiveHouse
@@ -177,6 +180,37 @@ def test_a_person_that_another_tab_seats_while_agents_are_checked_joins_that_ses
         monkeypatch.setattr(LiveHouse, "prepare", seated_meanwhile)
         assert client.post("/api/live/join", json={"ready": True}).json()["state"] == "session"
         assert len(studio.database.rows("SELECT 1 FROM sessions")) == 1
+
+
+def test_no_session_is_opened_beyond_the_last_place_that_another_has_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
+    alone = written(tmp_path, name="alone", kind="play", live=LivePlan(setter="scripted"))
+    with open_studio(tmp_path, StudioConfig(live=LiveConfig(sessions=1)), ENV) as studio:
+        client = logged_in(studio, "play")
+        agree_to(studio, client, "alone")
+
+        async def taken_meanwhile(self: LiveHouse, study: Study) -> None:
+            self.lobby(alone).visit(studio.people.add(["play"]).id, ready=True)
+
+        monkeypatch.setattr(LiveHouse, "prepare", taken_meanwhile)
+        assert client.post("/api/live/join", json={"ready": True, "study": "alone"}).json() == {"state": "full"}
+        assert len(studio.database.rows("SELECT 1 FROM sessions")) == 1
+
+
+def test_practice_takes_no_more_rooms_than_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
+    with open_studio(tmp_path, StudioConfig(live=LiveConfig(sessions=1))) as studio:
+        code = studio.invitations.make(["play"], uses=2, seconds=60.0)
+        client = visitor(studio)
+        answers = []
+        for _ in range(2):  # the second login of the same browser, and so of the same application
+            client.post("/api/enter", json={"code": code})
+            agree_to(studio, client, FIRST_PLAY.name)
+            answers += [client.post("/api/live/practice", json={}) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 200, 409, 409]
+        assert answers[0].json() == answers[1].json() and "taken" in answers[2].json()["error"]
 
 
 def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

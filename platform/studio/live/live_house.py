@@ -157,9 +157,9 @@ class LiveHouse:
         live = replace(study.live_config(self.config), seconds=PRACTICE_SECONDS, judge_open=False)
         return self._host(self._settings(live, {SOLVER: PERSON}, {SOLVER: person}, recorded=False), resume=False)
 
-    def is_full(self) -> bool:
-        """Whether no further session may begin now."""
-        running = [each for each in self.sessions.values() if each.ended is None and each.settings.recorded]
+    def is_full(self, *, practice: bool = False) -> bool:
+        """Whether no further session may begin now, or no further practice."""
+        running = [each for each in self.sessions.values() if each.ended is None and each.settings.recorded != practice]
         return len(running) >= self.config.sessions
 
     def _agents_of(self, study: Study) -> list[tuple[str, str]]:

@@ -111,6 +111,8 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
         raise HTTPException(401, "what was kept of you has been deleted")
     if (seated := _seated(house, person)) is not None:  # by another tab, while the agents were checked
         return seated
+    if house.is_full():  # by others, in that time
+        return {"state": "full"}
     state = house.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":
         state |= study.way_back("no_partner")
@@ -123,6 +125,8 @@ async def practice(wanted: Practice, house: StudioHouse, studio: Studio, person:
     study = _study(studio, person, wanted.study)
     if not _live_config(studio, study).practice or studio.progression.standing(person, study).stage != "play":
         raise HTTPException(409, "there is no practice room for you now")
+    if house.session_of(person.id, practice=True) is None and house.is_full(practice=True):
+        raise HTTPException(409, "all rooms for practice are taken; try again in a while")
     session = house.practice(study, person.id)
     return {"session": session.settings.session, "seat": SOLVER}
 
