@@ -88,6 +88,21 @@ def test_the_researcher_forgets_a_person_on_the_page(tmp_path: Path) -> None:
         assert not studio.store.marks() and studio.people.find(person) is None
 
 
+def test_what_a_player_did_is_listed_by_played_episodes_and_their_time(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        player = logged_in(studio, "play")
+        name = player.get("/api/me").json()["person"]
+        fields = "(id, study, version, started, ended, episode, seats)"
+        row = f"INSERT INTO sessions {fields} VALUES (?, 'live', 1, ?, ?, ?, ?)"
+        for number, episode in enumerate(("e1", None)):
+            times = (600.0 * number, 600.0 * number + 60)
+            studio.database.write(row, f"s{number}", *times, episode, json.dumps({"solver": name}))
+        (listed, _) = logged_in(studio, "research").get("/api/desk/people").json()["people"]
+        assert (listed["sessions"], listed["minutes"], listed["last"]) == (1, 2.0, 660.0)
+        kept = player.get("/api/data").json()
+        assert (kept["played"], kept["minutes"]) == (1, 2.0), "nothing was played in the second session"
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_tables_are_exported_without_identities(tmp_path: Path, form: str) -> None:
     person, mark = marked(tmp_path / "run")

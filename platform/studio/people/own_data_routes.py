@@ -55,7 +55,7 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
         "consents": [dict(row) for row in consents],
         "marks": sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person.id)),
         "episodes": sum(row["state"] == "finished" for row in given),
-        "played": len(sessions),
+        "played": sum(each["episode"] is not None for each in sessions),
         "minutes": round(sum((ended or began) - began for began, ended in spans) / 60, 1),
     }
 

@@ -108,13 +108,15 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
             "max(coalesce(ended, created)) AS last FROM assignments GROUP BY person"
         )
     }
-    live: dict[str, list[float]] = defaultdict(list)  # seconds of each session
-    for session in studio.database.rows("SELECT seats, coalesce(ended, started) - started AS seconds FROM sessions"):
+    live: dict[str, list[Any]] = defaultdict(list)  # sessions of each person
+    query = "SELECT seats, started, coalesce(ended, started) AS ended, episode FROM sessions"
+    for session in studio.database.rows(query):
         for seated in json.loads(session["seats"]).values():
-            live[seated].append(session["seconds"])
+            live[seated].append(session)
     listed = []
     for person in studio.people.all():
-        row = done.get(person.id)
+        row, sessions = done.get(person.id), live[person.id]
+        seconds = (row["seconds"] if row else 0) + sum(each["ended"] - each["started"] for each in sessions)
         listed.append(
             {
                 "person": person.id,
@@ -122,9 +124,9 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
                 "paused": person.paused,
                 "marks": len(studio.store.marks(rater=person.id)),
                 "episodes": row["episodes"] if row else 0,
-                "sessions": len(live[person.id]),
-                "minutes": round(((row["seconds"] if row else 0) + sum(live[person.id])) / 60, 1),
-                "last": row["last"] if row else None,
+                "sessions": sum(each["episode"] is not None for each in sessions),
+                "minutes": round(seconds / 60, 1),
+                "last": max([*([row["last"]] if row else []), *(each["ended"] for each in sessions)], default=None),
             }
         )
     return {"people": listed, "audit": studio.audit.newest(30)}
