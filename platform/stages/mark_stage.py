@@ -35,8 +35,8 @@ EPISODES_PER_TRANSACTION = 25
 def mark(run: Run) -> None:
     """Marks every episode of the store once with every rater of `config.mark`; in a later round, those recorded in it.
 
-    May be repeated after more episodes were recorded. The id of a mark follows from its episode, rater and number, so
-    watching an episode again after a kill adds no duplicates.
+    May be repeated after more episodes were recorded, or after a repair of the store that lost marks. The id of a mark
+    follows from its episode, rater and number, so watching an episode again after a kill adds no duplicates.
 
     Raises:
         ValueError: the store is empty.
@@ -50,9 +50,7 @@ def mark(run: Run) -> None:
 def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
     clock = run.begin(STAGE, {"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
-    ledger = folder.path / "watched.txt"
-    watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
-    with run.store() as store, StopRequest() as stop, ledger.open("a") as written:
+    with run.store() as store, StopRequest() as stop:
         store.reindex()
         recorded = EpisodeFilter(rounds_before=2) if run.round == 1 else EpisodeFilter(round=run.round)
         ids = [entry.id for entry in store.entries(recorded)]
@@ -60,10 +58,8 @@ def _mark(run: Run) -> None:
         if not everything:
             verb = "collect" if run.round == 1 else "collect-agent"
             raise ValueError(f"{store.root} has no episodes to mark; type: {run.command(verb)}")
-        known = store.raters(ids)  # earlier versions recorded those with a mark only
-        lost = [(e, r) for r, e in everything if f"{r}/{e}" in watched and r not in known.get(e, ())]
-        store.add_ratings(lost)
-        waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
+        watched = store.raters(ids)
+        waiting = [(rater, episode) for rater, episode in everything if rater not in watched.get(episode, ())]
         done = len(everything) - len(waiting)
         with Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done) as progress:
             marked = _marked(run, store, waiting, stop)
@@ -71,10 +67,8 @@ def _mark(run: Run) -> None:
                 added = [mark for _, marks in batch for mark in marks or ()]
                 clock.save()
                 store.add_marks(added)
-                seen = [each for each, marks in batch if marks is not None]
-                store.add_ratings([(episode, rater) for rater, episode in seen])
-                written.writelines(f"{rater}/{episode}\n" for rater, episode in seen)
-                written.flush()
+                # A mark is a rating, too: one that is lost with its line of the journal leaves no rating without marks.
+                store.add_ratings([(episode, rater) for (rater, episode), marks in batch if marks == []])
                 done += len(batch)
                 progress.log(done, {"marks": len(added) / len(batch)})
         if done < len(everything):

@@ -29,7 +29,7 @@ from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.store:EpisodeFiles.place"  # the file exists, the catalog has no entry
-MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, the list of watched episodes does not
+MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, ratings without a mark do not
 PLAYED = "interplay.evaluation.probe_player:ProbePlayer._step"
 
 
@@ -52,6 +52,12 @@ def marks(settings: list[str]) -> list[tuple[int, str, int, int]]:
     with opened(settings).store() as store:
         seeds = {identifier: store.read(identifier).meta.seed for identifier in store.ids()}
         return sorted((seeds[mark.episode], mark.rater, mark.frame, mark.sign) for mark in store.marks())
+
+
+def rated(settings: list[str]) -> dict[str, tuple[str, ...]]:
+    """The raters that watched each episode."""
+    with opened(settings).store() as store:
+        return store.raters()
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +126,24 @@ def test_a_killed_rater_marks_nothing_twice(straight: list[str], tmp_path: Path)
     interplay("collect", settings)
     result = run_and_signal(["mark", *settings], signal.SIGKILL, AfterCall(MARKED, 1), tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
-    assert (tmp_path / "run" / "mark" / "watched.txt").read_text() == ""
     assert marks(settings) == marks(straight)
     interplay("mark", settings)
     assert marks(settings) == marks(straight)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["the journal", "a line of the journal"])
+def test_marks_that_a_damaged_store_has_lost_are_made_again(straight: list[str], tmp_path: Path, whole: bool) -> None:
+    settings = tiny(copied(opened(straight).root.parent, tmp_path))
+    store, before = tmp_path / "run" / "store", rated(settings)
+    (store / "catalogue.db").unlink()
+    lines = (store / "marks.jsonl").read_text().splitlines()
+    assert '"change": "mark"' in lines[0]
+    kept = [] if whole else ["damaged", *lines[1:]]
+    (store / "marks.jsonl").write_text("".join(f"{line}\n" for line in kept))
+    interplay("reindex", settings)
+    assert not marks(settings)
+    interplay("mark", settings)
+    assert marks(settings) == marks(straight) and rated(settings) == before
 
 
 @pytest.mark.parametrize(

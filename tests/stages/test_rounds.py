@@ -156,7 +156,7 @@ def test_a_mix_by_round_is_read_and_stated(second: Path, tmp_path: Path, capsys:
 
 def test_a_finished_round_is_not_repeated_and_the_one_before_stays_as_it_was(second: Path, tmp_path: Path) -> None:
     root = copied(second, tmp_path)
-    files = [path for path in (root / "run").rglob("*") if path.suffix in (".pt", ".npz") or path.name == "watched.txt"]
+    files = [path for path in (root / "run").rglob("*") if path.suffix in (".pt", ".npz")]
     before = {path: path.stat().st_mtime_ns for path in files}
     for number, verb in (("1", "mark"), ("1", "reinforce"), ("2", "collect-agent"), ("2", "mark"), ("2", "reinforce")):
         interplay(verb, settings(root, f"run.round={number}"))
