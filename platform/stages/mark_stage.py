@@ -48,7 +48,7 @@ def mark(run: Run) -> None:
 
 
 def _mark(run: Run) -> None:
-    config, folder = run.config.mark, run.stage(STAGE)
+    config = run.config.mark
     clock = run.begin(STAGE, {"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
     with run.store() as store, StopRequest() as stop:
         store.reindex()
