@@ -144,8 +144,8 @@ def _described(error: Exception) -> str:
 def _sweep(typed: Sequence[str]) -> int:
     """`interplay sweep VERB KEY=VALUE,VALUE ...`."""
     if not typed or typed[0] not in VERBS:
-        known = ", ".join(VERBS)
-        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2; verbs: {known}\n")
+        known = did_you_mean(typed[0] if typed else "", list(VERBS))
+        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2.{known}\n")
         return 2
     verb, words, number = typed[0], typed[1:], list[str]()
     try:

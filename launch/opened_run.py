@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -9,7 +10,7 @@ import torch
 from interplay.core.settings_validation import did_you_mean
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
-from interplay.stages.run import Run, open_run
+from interplay.stages.run import Run, open_run, recorded_env
 
 
 def opened(config: Config) -> Run:
@@ -20,9 +21,10 @@ def opened(config: Config) -> Run:
 
 
 def existing(config: Config) -> Run:
-    """The run, for verbs that only read it. Raises ValueError as `refuse_missing`."""
+    """The run with its own world, whatever else is typed, for verbs that only read it. Raises ValueError as
+    `refuse_missing`."""
     refuse_missing(config)
-    return opened(config)
+    return opened(replace(config, env=recorded_env(config.run.root) or config.env))
 
 
 def refuse_missing(config: Config) -> None:

@@ -66,7 +66,7 @@ def forget(config: Config) -> int:
         ) from error
     try:
         if wanted.person == RESEARCHER or studio.people.find(wanted.person) is None:
-            people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER)
+            people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER) or "none"
             raise ValueError(f"{root} knows no person {wanted.person!r} that could be deleted; people: {people}")
         kept = kept_of(studio, wanted.person)
         lines = [f"  {what}: {', '.join(each) if isinstance(each, list) else each}\n" for what, each in kept.items()]

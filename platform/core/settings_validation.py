@@ -187,6 +187,8 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
     if kind == "literal_error" and isinstance(value, str):
         near = _nearest(value, [str(choice) for choice in get_args(hint)])
         return f"{expected}.{near}" if near else expected
+    if hint is str and type(value) is int and not path.endswith("]"):  # as a date for the name of a run
+        return f"{expected}; a text of digits is typed {path}='\"{value}\"'"
     return expected
 
 

@@ -28,5 +28,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 def system_error(error: Exception, path: Path) -> OSError | None:
     """The error of the system, such as a full disk, that this error of SQLite about the file `path` reports, if any."""
-    number = SYSTEM_ERRORS.get(getattr(error, "sqlite_errorname", ""))
+    name = getattr(error, "sqlite_errorname", "")
+    number = SYSTEM_ERRORS.get(name)
+    if name.startswith("SQLITE_CANTOPEN") and path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+        number = errno.EACCES  # a catalog is also read by writing, into files next to it
     return None if number is None else OSError(number, os.strerror(number), str(path))

@@ -84,10 +84,13 @@ class WorldSpec:
         """
         shape = tuple(self.image or ()) if part == "image" else (self.vector,)
         dtype = "uint8" if part == "image" else "float32"
+        promised = f"{self.name} promises that the {part} has shape {shape} and type {dtype}"
+        if not isinstance(array, np.ndarray):  # of a world of another package, whose types nothing has checked
+            raise ValueError(f"{promised}, but in a view it is a {type(array).__name__}; change the world's views")
         if array.shape != shape or array.dtype != dtype:
             raise ValueError(
-                f"{self.name} promises that the {part} has shape {shape} and type {dtype}, but in a view it has shape "
-                f"{array.shape} and type {array.dtype}; change the world's views, or its spec"
+                f"{promised}, but in a view it has shape {array.shape} and type {array.dtype}; change the world's "
+                "views, or its spec"
             )
         if part == "vector" and not np.isfinite(array).all():
             where = int(np.isfinite(array).argmin())
@@ -110,6 +113,12 @@ class View:
     vector: NDArray[np.float32] | None = None
     heard: str = ""  # the other player's last utterance
     said: str = ""  # this player's own last utterance
+
+    def __post_init__(self) -> None:
+        """Refuses what is not text, which would be recorded, and end training when it is split into words."""
+        for name, text in (("heard", self.heard), ("said", self.said)):
+            if not isinstance(text, str):
+                raise ValueError(f'a View holds texts, got {name}={text!r}; give "" where nobody has spoken')
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,10 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
     """
     if not (root / "episodes").is_dir():
         check_links(root / "episodes")
-        raise ValueError(f"{root} is no episode store: it has no folder episodes")
+        raise ValueError(
+            f"{root} is no episode store: it has no folder episodes; name a run that has recordings with run.name=NAME "
+            "and, if it is not in runs/, run.dir=FOLDER"
+        )
     moved = root / "damaged" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     journal = CatalogJournal(root / JOURNAL)
     journaled = journal.exists()

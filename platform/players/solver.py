@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 
 import numpy as np
 
+from interplay.env.mission import NoopExpert
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,18 @@ class _Plan:
     silent: bool
     distracted: range = range(0)
     remark: tuple[int, str] | None = None  # step and text of chatter or a guess
+
+
+@cache  # once in a process
+def warn_of_no_expert(world: str, kind: str) -> None:
+    """Says that a task has an expert that does nothing: its recordings would be cloned as if they showed how."""
+    logger.warning(
+        "tasks of kind %r of %s have no expert: the scripted solver does nothing in them but err, so imitating it "
+        "teaches nothing. Define Task.expert, let people play (interplay studio), or learn from the world's reward "
+        "alone, as experiment=commai_nano does",
+        kind,
+        world,
+    )
 
 
 class ScriptedSolver(Player):
@@ -139,6 +156,8 @@ class ScriptedSolver(Player):
         notices = self._rng.random() < config.notice_chance and task.answer is None
         self._intended_task = task.misread(world, self._rng) if wrong else task
         self._expert = self._intended_task.expert(world)
+        if isinstance(self._expert, NoopExpert):
+            warn_of_no_expert(world.spec.name, task.kind)
         self._plan = _Plan(
             corrected_at=sample_steps(config.notice_steps, self._rng) if wrong and notices else None,
             gives_up_at=sample_steps(config.give_up_steps, self._rng)

@@ -52,6 +52,8 @@ def _at(run: Run, path: Path) -> FoundEpisode:
             f"there is no file {path}; type the path of an episode's file, or an id of {run.root}, as those of "
             f"ls {run.root}/store/episodes/*"
         )
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; type the path of an episode's file in it, or an episode's id")
     episode = load(path)
     folders = path.resolve().parents
     store = folders[2] if len(folders) > 3 and folders[1].name == "episodes" else None

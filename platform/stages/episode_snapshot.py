@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -13,7 +14,10 @@ from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.stage_folder import StageFolder
 
+logger = logging.getLogger(__name__)
+
 TRAIN = "train"  # the split of the episodes that are learned from; a snapshot may have held-out ones, too
+RECORDING = ("collect", "collect-agent")  # the stages that record episodes
 
 
 def training_marks(snapshot: Snapshot) -> list[Mark]:
@@ -93,8 +97,24 @@ def _freeze(
     if path.exists() and _has_results(run, stage):
         return Snapshot(path)
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
+    if name == stage:
+        _warn_of_unfinished(run, stage)
     with run.store() as store:
         return store.snapshot(path.stem, where, mix, raters, keep) if store.entries(where) else None
+
+
+def _warn_of_unfinished(run: Run, stage: str) -> None:
+    """Says that a stage begins before all episodes are recorded: it never learns from those that follow."""
+    for recording in RECORDING:
+        record = run.stage(recording).record()
+        if record and not record["finished"]:
+            logger.warning(
+                "%s has not finished, and %s learns from the episodes recorded so far, also when it is resumed. To "
+                "learn from all, stop it, and type first: %s",
+                recording,
+                stage,
+                run.command(recording),
+            )
 
 
 def _has_results(run: Run, name: str) -> bool:

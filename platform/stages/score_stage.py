@@ -34,7 +34,7 @@ def score(run: Run) -> Path:
 
     Raises:
         CheckpointError: the run has no reward model.
-        ValueError: there is no such device as `reinforce.learner.device`.
+        ValueError: there is no recording, or no such device as `reinforce.learner.device`.
     """
     paths = complete(run.stage("reward").checkpoints)
     if not paths:
@@ -46,6 +46,8 @@ def score(run: Run) -> Path:
     memories: dict[str, Float32Array] = {}
     with run.store() as store:
         ids = store.ids()
+        if not ids:
+            raise ValueError(f"{run.root} has no recordings to score; type: {run.command('collect')}")
         with Progress(len(ids), "recordings", {}, title="score") as progress:
             for number, recorded in enumerate(iter_readable(store, ids), 1):
                 episode, decoded = recorded.meta.id, decode_for_role(recorded, world.spec.solver, world=world)

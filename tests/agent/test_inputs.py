@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,16 @@ def test_a_part_of_another_shape_or_type_is_refused_and_not_fitted(view: View, s
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
     with pytest.raises(ValueError, match=f"fake promises that the .* in a view it has shape {seen}"):
         inputs.observe(0, view)
+
+
+def test_a_list_in_the_place_of_an_array_and_none_in_that_of_a_text_are_refused() -> None:
+    inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
+    listed: Any = [0.0, 0.0]
+    with pytest.raises(ValueError, match="and type float32, but in a view it is a list; change the world's views"):
+        inputs.observe(0, View(image=np.zeros((2, 3, 3), np.uint8), vector=listed))
+    unheard: Any = None
+    with pytest.raises(ValueError, match='a View holds texts, got heard=None; give ""'):
+        View(heard=unheard)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interplay.core.sqlite_transaction import transaction
+from interplay.core.sqlite_transaction import system_error, transaction
 
 
 @pytest.fixture
@@ -52,3 +53,14 @@ def test_an_exception_undoes_a_transaction(connection: sqlite3.Connection) -> No
         connection.execute("INSERT INTO rows VALUES ('x')")
         raise ZeroDivisionError
     assert rows(connection) == []
+
+
+def test_a_folder_without_the_right_to_write_is_not_called_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="unable to open") as raised:
+        sqlite3.connect(f"file:{tmp_path}/none.db?mode=ro", uri=True)
+    assert system_error(raised.value, tmp_path / "none.db") is None
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as whom tests may run, has every right
+    found = system_error(raised.value, tmp_path / "none.db")
+    assert isinstance(found, PermissionError) and found.filename == str(tmp_path / "none.db")

@@ -323,3 +323,10 @@ def test_print_config_is_json_of_every_section(capsys: pytest.CaptureFixture[str
                 complete(shown[field.name], getattr(built, field.name))
 
     complete(printed, compose(["experiment=demo", "run.seed=7"]))
+
+
+def test_a_text_of_digits_is_typed_in_quotes() -> None:
+    (said,) = problems("run.name=20261127")
+    assert said == "run.name: expected str, got 20261127; a text of digits is typed run.name='\"20261127\"'"
+    assert compose(['run.name="20261127"']).run.name == "20261127"
+    assert problems("mark.raters=[1]") == ("mark.raters[0]: expected str, got 1",)

@@ -44,6 +44,11 @@ def test_every_sweep_has_a_folder_of_its_own() -> None:
     assert _folder("clone", seeds, ["run.name=mine"]).startswith("mine-clone-")
 
 
+def test_a_mistyped_verb_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "colect", "run.seed=1,2"]) == 2
+    assert "name a verb, as interplay sweep demo run.seed=1,2. Did you mean 'collect'?" in capsys.readouterr().err
+
+
 def test_keys_that_end_alike_are_named_in_full() -> None:
     names = [run.name for run in combinations(["clone.learner.warm_up=1,2", "reward.learner.warm_up=3,4"])]
     assert names[0] == "run-clone.learner.warm_up-1-reward.learner.warm_up-3"

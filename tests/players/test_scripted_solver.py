@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from number_line_world import NumberLine, WalkTask
 
+from interplay.env.mission import NoopExpert
 from interplay.env.task import Expert
 from interplay.env.world import Action, Start, View, World
 from interplay.players.solver import ScriptedSolver, SolverConfig
@@ -152,6 +153,17 @@ def test_it_says_nothing_more_once_its_answer_was_heard() -> None:
     assert solver.act(View(heard="say 8"), world).utterance == "8"
     wanted.clear()
     assert [solver.act(View(heard="thank you"), world).utterance for _ in range(4)] == [None] * 4
+
+
+def test_a_task_whose_expert_does_nothing_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Unsolved(WalkTask):
+        def expert(self, world: World) -> Expert:
+            return NoopExpert()
+
+    for _ in range(2):
+        play(PERFECT, Unsolved("unsolved", "walk 8", 8, 0), steps=6)
+    (said,) = [record.message for record in caplog.records]
+    assert "tasks of kind 'unsolved' of number line have no expert" in said
 
 
 def test_mistakes_are_seeded() -> None:

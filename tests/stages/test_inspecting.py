@@ -38,6 +38,14 @@ def test_a_reward_model_is_inspected_before_and_after_reinforcement(rewarded: Pa
     assert "Over-optimization" in page and page.count("<svg") >= 4
 
 
+@pytest.mark.parametrize("verb", ["inspect-reward", "report", "score"])
+def test_a_run_is_read_in_its_own_world_whatever_is_typed(verb: str, rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    before = (root / "run" / "config.json").read_bytes()
+    interplay(verb, tiny(root, house=("env=learnable_room",)))
+    assert (root / "run" / "config.json").read_bytes() == before
+
+
 def test_the_success_of_an_episode_without_a_task_is_unknown() -> None:
     episode, _ = record_episode(LineWorld(), seed=0, steps=1)
     assert not episode.meta.tasks and succeeded(LineWorld(), episode) is None

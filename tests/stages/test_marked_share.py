@@ -39,6 +39,17 @@ def frozen(run: Run, share: float, split: str) -> set[str]:
     return set(snapshot.select(EpisodeFilter(split=split)))
 
 
+def test_a_stage_that_begins_before_all_is_recorded_says_so(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    clock = run.stage("collect").begin({})
+    clock.save()
+    freeze_once(run, "clone", EpisodeFilter(), "collect")
+    assert "collect has not finished, and clone learns from the episodes recorded so far" in caplog.text
+    caplog.clear()
+    clock.finish()
+    freeze_once(run, "clone", EpisodeFilter(), "collect")
+    assert not caplog.text
+
+
 def test_marking_is_recommended_unless_raters_have_left_no_mark(run: Run) -> None:
     with run.store() as store:
         for mark in store.marks():

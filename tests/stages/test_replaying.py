@@ -140,6 +140,7 @@ def test_a_run_without_episodes_and_a_missing_file_are_refused(
 ) -> None:
     assert "interplay collect run.name=run" in refused("replay", ["0123", *tiny(tmp_path)], capsys)
     assert "there is no file" in refused("replay", [str(tmp_path / "none.npz"), *tiny(tmp_path)], capsys)
+    assert f"{tmp_path} is a folder; type the path" in refused("replay", [str(tmp_path), *tiny(tmp_path)], capsys)
     assert not list(tmp_path.iterdir())
 
 

@@ -73,6 +73,17 @@ def test_a_damaged_recording_is_passed_over(rewarded: Path, tmp_path: Path, capl
     assert [*written["uncertain"]] == others
 
 
+def test_scores_are_kept_where_the_recordings_are_missing(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = tiny(copied(rewarded, tmp_path))
+    interplay("score", given)
+    scores = (tmp_path / "run/studio/scores.json").read_bytes()
+    (tmp_path / "run/store").rename(tmp_path / "elsewhere")
+    assert "run has no recordings to score; type: interplay collect" in refused("score", given, capsys)
+    assert (tmp_path / "run/studio/scores.json").read_bytes() == scores
+
+
 def test_raters_get_what_the_reward_model_is_least_sure_of(
     cloned: Path, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

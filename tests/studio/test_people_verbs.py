@@ -12,9 +12,10 @@ import pytest
 from fake_world import LineWorld, record_episode
 from small_house import ENV, fill_store
 from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
-from tiny_runs import interplay, refused, tiny
+from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.episodes.episode import Mark, Prompt
+from interplay.stages.run import open_run
 from interplay.studio.exports.export_tables import COLUMNS, as_csv, export
 from interplay.studio.marks.assignment import Choice
 
@@ -51,6 +52,11 @@ def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys
             assert client.post("/api/enter", json={"code": address.partition("#")[2]}).status_code == 200
             assert client.get("/api/me").json()["roles"] == ["mark", "play"]
         assert [row["event"] for row in studio.audit.newest(3)] == ["login", "login", "invitation"]
+
+
+def test_a_run_without_people_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    open_run(opened(tiny(tmp_path)).config)
+    assert "people: none" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
 
 
 def test_a_person_is_listed_and_then_forgotten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
