@@ -100,8 +100,14 @@ class MissionSource(TaskSource):
             allowed = f"this world asks: {', '.join(self.kinds)}" if self.kinds else "set env.instruction to have one"
             raise ValueError(f"no task of kind {kind!r} here; {allowed}")
         task = Mission(self._instruction, self._above, self._solver)
-        if self._facts().done or task.success(self._facts(), ()):
+        facts = self._facts()
+        if facts.done:
             raise InfeasibleTask(f"the mission {self._instruction!r} is over: reset the world to ask it again")
+        if task.success(facts, ()):
+            raise InfeasibleTask(
+                f"the mission {self._instruction!r} is done: the return so far, {facts.total_reward:g}, exceeds "
+                f"env.success_return={self._above:g}. Set the return that counts as success"
+            )
         return task
 
     def load(self, fields: Mapping[str, Any]) -> Task:

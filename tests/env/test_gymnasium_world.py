@@ -134,6 +134,14 @@ def test_a_return_of_ones_succeeds_where_it_exceeds_the_bar() -> None:
     assert done == [False] * 5 + [True] * 2
 
 
+def test_a_mission_that_is_done_before_it_is_asked_names_the_return_and_the_bar() -> None:
+    world = gym_world("CartPole-v1", instruction="balance")
+    world.reset(Start(seed=1))
+    world.step({})
+    with pytest.raises(InfeasibleTask, match=r"the return so far, 1, exceeds env\.success_return=0\."):
+        world.tasks().sample("mission", np.random.default_rng(0))
+
+
 def test_a_negative_bar_is_passed_only_at_the_end() -> None:
     world = gym_world("Pendulum-v1", instruction="swing up", success_return=-1e6, max_steps=3)
     world.reset(Start(seed=0))
