@@ -35,15 +35,18 @@ def config_of_round(config: Config) -> Config:
     """The settings of the round `run.round`.
 
     From the second round on, the agent of the round before is recorded (`collect_agent.checkpoint`) and improved
-    (`reinforce.start`).
+    (`reinforce.start`), unless a setting names a stage of a certain round. Other names are those of the first round.
     """
     if config.run.round == 1:
         return config
-    agent = f"round-{config.run.round - 1}/reinforce"
+    recorded, improved = (
+        name if STAGE_OF_ROUND.fullmatch(name) else f"round-{config.run.round - 1}/reinforce"
+        for name in (config.collect_agent.checkpoint, config.reinforce.start)
+    )
     return replace(
         config,
-        collect_agent=replace(config.collect_agent, solver="agent", checkpoint=agent),
-        reinforce=replace(config.reinforce, start=agent),
+        collect_agent=replace(config.collect_agent, solver="agent", checkpoint=recorded),
+        reinforce=replace(config.reinforce, start=improved),
     )
 
 

@@ -14,9 +14,10 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
-from interplay.launch.cli import main
+from interplay.launch.cli import configured, main
 from interplay.learner import checkpoint
 from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.rounds import config_of_round
 from interplay.tracking.run_summary import read_run_summary
 
 TINY_ROUND = ("evaluate.kinds=[go]", "evaluate.episodes=4", "evaluate.chance=false", "experiment=demo")
@@ -207,6 +208,16 @@ def test_an_agent_with_a_later_round_is_not_trained_further(
     said = refused("reinforce", settings(root, "reinforce.training.updates=6"), capsys)
     assert "round-2 began from the agent of round 1" in said
     interplay("reinforce", settings(root))  # nothing is left to do
+
+
+def test_a_stage_of_another_round_is_kept_where_it_is_named() -> None:
+    def agents(*typed: str) -> tuple[str, str]:
+        config = config_of_round(configured("reinforce", ["experiment=demo", "run.round=3", *typed]))
+        return config.reinforce.start, config.collect_agent.checkpoint
+
+    assert agents() == ("round-2/reinforce", "round-2/reinforce"), "in place of the preset's `reward` and `clone`"
+    assert agents("reinforce.start=round-1/reward") == ("round-1/reward", "round-2/reinforce")
+    assert agents("collect_agent.checkpoint=round-1/reinforce") == ("round-2/reinforce", "round-1/reinforce")
 
 
 def test_other_sizes_may_be_chosen_for_a_later_round(first: Path, tmp_path: Path) -> None:
