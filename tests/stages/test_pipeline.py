@@ -27,7 +27,9 @@ from interplay.stages.reward_source import WITHOUT_MODEL
 from interplay.stages.shared_parts import checkpoint_of, start_from
 from interplay.stages.stage_config import LEARNED_REWARDS, ReinforceConfig
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "metrics.md"
+CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
 OF_QUESTIONS = {"answered/KIND"}  # which the few episodes of a tiny run lack
 ELSE_ZERO = {"unpaid"}  # without rollouts
@@ -90,6 +92,22 @@ def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path:
         logged = {re.sub("/.*", "/KIND", name) for row in rows for name in row}
         silent = set() if any(row["utterances"] for row in rows) else {"token_cloning"}
         assert logged - (ELSE_ZERO if stage != "reinforce" else set()) == expected - OF_QUESTIONS - silent, stage
+
+
+@pytest.mark.parametrize("page", ["metrics.md", "architecture.md"])
+def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
+    page: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "demo").symlink_to(demo / "run", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    (shown,) = CODE.findall((DOCS / page).read_text())
+    found: dict[str, Any] = {}
+    exec(shown, found)  # as a person would type it
+    if page == "metrics.md":
+        assert len(found["losses"]) == 4 and found["successes"]
+    else:
+        assert re.fullmatch(r"go .+ (True|False)\n", capsys.readouterr().out)
 
 
 def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
