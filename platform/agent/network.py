@@ -127,7 +127,11 @@ class PreviousActionEmbedding(nn.Module):
 
 
 class Agent(nn.Module):
-    """Policy and value network; with `utility` or `marks`, a reward model."""
+    """Policy and value network; with `utility` or `marks`, a reward model.
+
+    Raises:
+        ValueError: the world shows its players nothing, or has none of the components that `previous_components` names.
+    """
 
     def __init__(
         self, config: AgentConfig, layout: Layout, vocabulary_size: int, utility: bool = False, marks: bool = False

@@ -82,7 +82,7 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     unroll with `view` are drawn there.
 
     Raises:
-        ValueError: the shape or dtype of an array differs from `ARRAY_SPECS`.
+        ValueError: the shape or dtype of an array differs from `ARRAY_SPECS`, or the scenes are not those of its lanes.
     """
     host = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
     check_shapes(**{key: (host[key], spec) for key, spec in ARRAY_SPECS.items() if key in host})

@@ -120,6 +120,7 @@ class Learner:
         The unrolls may change afterwards.
 
         Raises:
+            ValueError: as `update`.
             FloatingPointError: as `update`, of this update or of one at most `config.check_lag` before.
         """
         return self.begin(self.load(demonstrated=demonstrated, rollout=rollout))

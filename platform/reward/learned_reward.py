@@ -39,6 +39,9 @@ class LearnedReward(RewardFunction):
         """
         Args:
             on: device and precision, to which it moves the model; float32 on the model's by default.
+
+        Raises:
+            ValueError: the model has no utility.
         """
         if model.utility is None:
             raise ValueError("this agent has no utility head: give a checkpoint of the reward stage, not of a policy")
@@ -84,6 +87,9 @@ class MarkReward(RewardFunction):
         """
         Args:
             on: device and precision, to which it moves the model; float32 on the model's by default.
+
+        Raises:
+            ValueError: the model predicts no marks.
         """
         if model.marks is None:
             raise ValueError("this agent predicts no marks: give a checkpoint of the reward stage with reward.model=ar")

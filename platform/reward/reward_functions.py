@@ -7,7 +7,7 @@ score any unroll, and a request can be repeated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -79,6 +79,7 @@ class ProgressReward(RewardFunction):
     """The change of the task's true progress: an upper bound, and the probe reward of the paper's agents."""
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        check_present(arrays, ["progress", "last"])
         if np.isnan(arrays["progress"]).any():
             raise ValueError("these unrolls carry no true progress; set reinforce.actor.progress=true")
         return ScoredUnroll(_change(arrays, "progress"), lane_state)
@@ -92,6 +93,7 @@ class SuccessReward(RewardFunction):
     """
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        check_present(arrays, ["achieved", "last"])
         if np.isnan(arrays["achieved"]).any():
             raise ValueError("these unrolls carry no true success of each step; set reinforce.actor.achieved=true")
         return ScoredUnroll(_change(arrays, "achieved"), lane_state)
@@ -101,6 +103,7 @@ class EnvironmentReward(RewardFunction):
     """The world's own reward, as in Gymnasium environments."""
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        check_present(arrays, ["env_reward", "last"])
         reward: NDArray[np.float32] = np.where(arrays["last"], np.float32(0), arrays["env_reward"])
         return ScoredUnroll(reward[:-1], lane_state)
 
@@ -156,6 +159,16 @@ class TranslatedReward(RewardFunction):
         self.version = version
 
 
+def check_present(arrays: Arrays, wanted: Sequence[str]) -> None:
+    """Check that an unroll has these arrays.
+
+    Raises:
+        ValueError: it lacks some.
+    """
+    if missing := [name for name in wanted if name not in arrays]:
+        raise ValueError(f"the unroll lacks {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
+
+
 def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
     """The change of a level [T + 1, b] in each step, [T, b]; 0 for terminal rows."""
     change = utility_reward(utility=torch.tensor(arrays[level]), last=torch.tensor(arrays["last"]))
@@ -186,9 +199,7 @@ def forward_unroll(model: Agent, arrays: Arrays, state: RecurrentArrays | None, 
         ValueError: an array is missing.
     """
     wanted = [*model.layout.observations(0, 0)]
-    missing = [key for key in [*wanted, "last"] if key not in arrays]
-    if missing:
-        raise ValueError(f"the unroll lacks {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
+    check_present(arrays, [*wanted, "last"])
     with on.running():
         observations = on.upload(arrays, wanted)
         rows, lanes = observations["first"].shape

@@ -77,6 +77,18 @@ def test_without_a_reward_model_there_is_no_version_and_no_memory(function: Rewa
         function.load_version({}, 3)
 
 
+@pytest.mark.parametrize(
+    ("function", "read"),
+    [(ProgressReward(), "progress"), (SuccessReward(), "achieved"), (EnvironmentReward(), "env_reward")],
+)
+def test_an_array_that_is_missing_is_named(function: RewardFunction, read: str) -> None:
+    (unroll,) = unrolls_of(1)
+    for name in (read, "last"):
+        arrays = {key: array for key, array in unroll.arrays.items() if key != name}
+        with pytest.raises(ValueError, match=f"the unroll lacks {name}; it has "):
+            function.score(arrays, LaneState())
+
+
 def frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
     """A copy as received from another process."""
     array.flags.writeable = False
