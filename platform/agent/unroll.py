@@ -23,7 +23,7 @@ observations (see `interplay.agent.observation`):
 | positive, negative | int8 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
 | words_cloned | bool | [T+1, b] | the same for the words of utterances; without it they are those of `cloned` |
-| untouched | bool | [T+1, b] | augmentation exchanged no words here: what CSS may pair (augmented dataset unrolls only) |
+| untouched | bool | [T+1, b] | augmentation exchanged no words here: what CSS may pair (with augmentation only) |
 | view | float32 | [T+1, b, S] | in place of `image`: what the learner draws it from (dataset unrolls only) |
 | flipped | bool | [T+1, b] | with `view`: the picture is mirrored left to right after it is drawn |
 
