@@ -100,15 +100,15 @@ class MarkChoice:
         have = sum(min(finished[entry.id], study.raters) for entry in usable)
         return have, min(study.goal or len(usable), len(usable)) * study.raters
 
-    def listed(self) -> set[str]:
-        """The episodes that were neither deleted nor left out."""
-        return set(self._store.ids())
+    def withdrawn(self) -> set[str]:
+        """The episodes that were deleted or left out."""
+        return {*self._store.deleted(), *self._store.flags()}
 
     def golds(self) -> set[str]:
         """The listed episodes that were adjudicated, with or without a mark."""
         raters = self._store.raters()
         agreed = {episode for episode, names in raters.items() if any(name.startswith(AGREED) for name in names)}
-        return agreed & self.listed()
+        return agreed.intersection(self._store.ids())
 
     def _ordered(self, study: Study, wanted: Sequence[CatalogEntry], taken: Counter[str]) -> Choice:
         """One of the episodes by the study's order; those that others have begun come first."""

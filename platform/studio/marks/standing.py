@@ -79,7 +79,7 @@ class Progression:
     def usable(self, study: Study) -> int:
         """The stored episodes of a study in which people play, without those that were deleted or left out."""
         rows = self._database.rows("SELECT episode FROM sessions WHERE study = ? AND episode IS NOT NULL", study.name)
-        return len({row["episode"] for row in rows} & self._choice.listed())
+        return len({row["episode"] for row in rows} - self._choice.withdrawn())
 
     def next_agent(self, study: Study, seed: int) -> str:
         """The agent of an evaluation's next session: every block of as many sessions as agents has each agent once.
