@@ -6,13 +6,17 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from interplay.core.settings_validation import did_you_mean
+from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import AGENT_STAGES
 from interplay.stages.stage_config import LEARNED_REWARDS
 
 logger = logging.getLogger(__name__)
@@ -45,6 +49,27 @@ def complete_round(run: Run) -> Path:
                     raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
             baselines.reached(name)
         return report(run)
+
+
+def refuse_unknown_names(config: Config) -> None:
+    """Refuses names that only a late stage of a round would look up, before anything is recorded.
+
+    Raises:
+        ValueError: a stage starts from what is neither a stage that trains an agent nor a path, or a kind of probes is
+            unknown to the world.
+    """
+    starts = {"collect_agent.checkpoint": config.collect_agent.checkpoint}
+    starts |= {"reward.start": config.reward.start, "reinforce.start": config.reinforce.start}
+    for setting, name in starts.items():
+        if "/" not in name and name not in AGENT_STAGES and not Path(name).exists():
+            raise ValueError(
+                f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
+                f"{did_you_mean(name, AGENT_STAGES)}"
+            )
+    if config.evaluate.kinds or config.evaluate.limits:
+        world = Run(config.run.root, config).make_world()
+        probe_kinds(world, config.evaluate)
+        world.close()
 
 
 def _steps(run: Run, baselines: ConcurrentBaselines) -> list[tuple[str, str, Callable[[Run], None]]]:

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from interplay.launch.complete_round import complete_round
+from interplay.launch.complete_round import complete_round, refuse_unknown_names
 from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
 from interplay.launch.opened_run import opened
 from interplay.launch.paper_orderings import orderings
@@ -37,6 +37,7 @@ def _refuse_unfit_round(config: Config) -> None:
         refuse_too_large(config, stage.name)
     if config.run.round == 1:
         refuse_too_large_baselines(config)
+    refuse_unknown_names(config)
 
 
 def _findings(summary: Path) -> str:

@@ -281,6 +281,22 @@ def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsy
     assert not (tmp_path / "rum").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("reinforce.start=rewrad", "reinforce.start is a stage that trains an agent, or the path of a checkpoint"),
+        ("reward.start=collect", "Known: clone, clone-setter, reinforce, reward."),
+        ("evaluate.kinds=[goo]", "evaluate.kinds names goo; playhouse has go, lift"),
+    ],
+)
+def test_names_that_a_late_stage_looks_up_are_checked_before_the_first(
+    typed: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("demo", "orderings"):
+        assert says in refused(verb, tiny(tmp_path, typed), capsys)
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("typed", ["clone", "collect-agent", "mark", "reward", "reinforce", "evaluate", "round 2"])
 def test_a_refused_stage_leaves_no_new_run(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verb, *named = typed.split()
