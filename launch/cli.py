@@ -108,8 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
     try:
+        act = VERBS[name].load()  # without the handlers below: an import could lose the exception of Ctrl-C
         with signals_as_keyboard_interrupt():
-            return VERBS[name].act(config)
+            return act(config)
     except Interrupted as stopped:
         sys.stderr.write(f"interplay {name}: {stopped}\n")
         return INTERRUPTED

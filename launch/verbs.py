@@ -34,28 +34,28 @@ from interplay.tracking.run_summary import read_run_summary
 
 
 @dataclass(frozen=True)
-class Verb:
-    """A verb of the command line."""
-
-    does: str
-    act: Callable[[Config], int]
-    takes: Literal["", "episode", "round", "corpus", "person"] = ""  # what a word that is not a setting names
-
-
-@dataclass(frozen=True)
 class Later:
-    """A verb's function in a module of `interplay.launch` that is imported when the verb runs."""
+    """A function of a module of `interplay.launch`, which is imported when its verb is typed."""
 
     module: str
     function: str
 
-    def load(self) -> Callable[[Config], int]:
-        """Imports the module, and returns the function."""
-        found: Callable[[Config], int] = getattr(import_module(f"interplay.launch.{self.module}"), self.function)
-        return found
 
-    def __call__(self, config: Config) -> int:
-        return self.load()(config)
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the command line."""
+
+    does: str
+    act: Callable[[Config], int] | Later
+    takes: Literal["", "episode", "round", "corpus", "person"] = ""  # what a word that is not a setting names
+
+    def load(self) -> Callable[[Config], int]:
+        """What carries the verb out, imported if necessary; returns the exit code."""
+        if not isinstance(self.act, Later):
+            return self.act
+        module = import_module(f"interplay.launch.{self.act.module}")
+        found: Callable[[Config], int] = getattr(module, self.act.function)
+        return found
 
 
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
