@@ -29,7 +29,11 @@ from interplay.tracking.progress import Progress
 logger = logging.getLogger(__name__)
 
 STAGE = "mark"
+WATCHED = "watched.txt"  # of earlier versions, with a line "rater/episode" for what was watched
 EPISODES_PER_TRANSACTION = 25
+
+Watch = tuple[str, str]  # a rater, and the id of the episode that it watches
+Watched = tuple[Watch, list[Mark] | None]  # with its marks; None if the episode can't be read
 
 
 def mark(run: Run) -> None:
@@ -58,6 +62,7 @@ def _mark(run: Run) -> None:
         if not everything:
             verb = "collect" if run.round == 1 else "collect-agent"
             raise ValueError(f"{store.root} has no episodes to mark; type: {run.command(verb)}")
+        _rate_what_is_listed(store, run.stage(STAGE).path / WATCHED, everything)
         watched = store.raters(ids)
         waiting = [(rater, episode) for rater, episode in everything if rater not in watched.get(episode, ())]
         done = len(everything) - len(waiting)
@@ -77,8 +82,14 @@ def _mark(run: Run) -> None:
         clock.finish(episodes=len(ids), marks=marks)
 
 
-Watch = tuple[str, str]  # a rater, and the id of the episode that it watches
-Watched = tuple[Watch, list[Mark] | None]  # with its marks; None if the episode can't be read
+def _rate_what_is_listed(store: EpisodeStore, listed: Path, everything: Sequence[Watch]) -> None:
+    """Records as ratings, once, what a file of earlier versions lists: their ratings were of marked episodes only."""
+    if not listed.exists():
+        return
+    seen = set(listed.read_text(errors="replace").split())
+    known = store.raters([episode for _, episode in everything])
+    store.add_ratings([(e, r) for r, e in everything if f"{r}/{e}" in seen and r not in known.get(e, ())])
+    listed.unlink()
 
 
 def _marked(run: Run, store: EpisodeStore, waiting: Sequence[Watch], stop: StopRequest) -> Iterator[Watched]:

@@ -55,7 +55,7 @@ def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys
 
 
 def test_a_run_without_people_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    open_run(opened(tiny(tmp_path)).config)
+    open_run(opened(tiny(tmp_path)).config).record_config()
     assert "people: none" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
 
 
