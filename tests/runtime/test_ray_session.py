@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,18 @@ def test_the_head_records_no_task_events_by_default(set_before: str | None, kept
     found, hears_no_hangup = (int(word) for word in said.stdout.split()[-2:])  # after possible output of Ray
     assert found >= kept if kept else found == 0
     assert hears_no_hangup  # it would end a worker before the run saves
+
+
+@pytest.mark.slow
+def test_a_run_whose_raylet_is_killed_ends_with_the_reason(tmp_path: Path) -> None:
+    """Another learner would wait for its place until `runtime.stall_limit`, and Ray ends a driver without a word."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    program = Path(__file__).with_name("raylet_killer.py")
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Ray's process on this machine (raylet) has ended" in done.stdout, done.stderr
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:

@@ -37,8 +37,39 @@ class ClusterError(ValueError):
     """No usable cluster. The message says what to type."""
 
 
+@dataclass(frozen=True)
+class ClusterSession:
+    """A connection to a cluster."""
+
+    raylet: str | None = None  # the socket of Ray's process on this machine; None for a connection of others
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether Ray's process on this machine has ended, and with it all workers here."""
+        if self.raylet is None:
+            return False
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(CONNECT_TIMEOUT_SECONDS)
+            try:
+                connection.connect(self.raylet)
+            except (ConnectionRefusedError, FileNotFoundError):
+                return True
+            except OSError:  # too busy to answer
+                return False
+        return False
+
+    def check(self) -> None:
+        """Raises `ClusterError` if it is lost: a worker would wait forever for its place."""
+        if self.is_lost:
+            raise ClusterError(
+                "Ray's process on this machine (raylet) has ended, perhaps killed for lack of memory, and with it all "
+                "workers here; the same command continues from the newest checkpoint. If Ray was started by ray start, "
+                "start it again first"
+            )
+
+
 @contextmanager
-def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
+def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSession]:
     """Connects this process to a cluster inside the block; an existing connection is used and kept.
 
     A cluster that is started here declares as many CPUs as the workers request, even if the machine has fewer.
@@ -50,19 +81,22 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
         ClusterError: the cluster can't be reached or started.
     """
     if ray.is_initialized():
-        yield
+        yield ClusterSession()
         return
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ended = threading.Event()
+    ended, session = threading.Event(), ClusterSession()
     try:
-        _connect(config, cpus, ended)
-        yield
+        session = ClusterSession(_connect(config, cpus, ended).address_info["raylet_socket_name"])
+        yield session
     finally:
-        ray.shutdown()
+        # Without its raylet, Ray would end this process here, and the error that is being raised would be lost.
+        if not session.is_lost:
+            ray.shutdown()
         ended.set()
 
 
-def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None:
+def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
+    """Connects to the cluster of the settings; returns Ray's description of the connection."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if config.address is None:
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
@@ -77,8 +111,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
         }
         os.environ.setdefault(TASK_EVENTS_VARIABLE, "0")
         start = partial(start_with_retries, lambda: ray.init(**here), config.start_limit)
-        _within(start, config.start_limit, "be started here", ended)
-        return
+        return _within(start, config.start_limit, "be started here", ended)
     if config.address.startswith("ray://"):
         raise ClusterError(
             f"runtime.address={config.address} is of the Ray client, which this program can't work through; give the "
@@ -87,7 +120,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
     if config.address != "auto":
         check_reachable(config.address)
     wanted = f"be reached at runtime.address={config.address}"
-    _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
+    return _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
 
 
 def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
@@ -118,11 +151,12 @@ def check_reachable(address: str) -> None:
         ) from error
 
 
-def _within(start: Callable[[], object], limit: float, wanted: str, ended: threading.Event) -> None:
-    """Calls `start` in a thread, with a time limit.
+def _within(start: Callable[[], Started], limit: float, wanted: str, ended: threading.Event) -> Started:
+    """Calls `start` in a thread, with a time limit; returns its result.
 
     The thread lives until `ended`: Ray's processes ask the kernel to kill them when the thread that started them exits.
     """
+    started: list[Started] = []
     raised: list[BaseException] = []
     answered = threading.Event()
 
@@ -130,7 +164,7 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
         # Inherited by Ray's processes: only the driver handles a closed terminal, because it saves first.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         try:
-            start()
+            started.append(start())
         except BaseException as error:  # noqa: BLE001 - raised again below, in the calling thread
             raised.append(error)
         answered.set()
@@ -140,8 +174,8 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
     threading.Thread(target=tried, name="ray-init", daemon=True).start()
     if not answered.wait(limit):
         raise ClusterError(f"Ray could not {wanted} within runtime.start_limit={limit:g} seconds")
-    if not raised:
-        return
+    if started:
+        return started[0]
     if isinstance(raised[0], AuthenticationError):
         raise ClusterError(
             f"Ray could not {wanted}: {raised[0]}. The cluster requires a token: copy its token to this machine, as "

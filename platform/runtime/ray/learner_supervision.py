@@ -29,6 +29,7 @@ from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.cluster_session import (
     LEARNER,
+    ClusterSession,
     ResourceRequest,
     WorkerPlacement,
     cluster_session,
@@ -67,27 +68,30 @@ def supervise(work: SupervisedStage) -> None:
     """Runs a stage under Ray to its end, and writes its status every half second.
 
     Raises:
-        ClusterError: there is no cluster, or not enough room in it.
+        ClusterError: there is no cluster, or not enough room in it, or Ray's process on this machine has ended.
         WorkerFailed: a worker, or the learner, failed more often than allowed.
         Exception: raised by the stage.
     """
     cpus = sum(each.resources.cpus for each in work.requests)
-    with cluster_session(work.config, cpus), StopRequest() as stop:
+    with cluster_session(work.config, cpus) as session, StopRequest() as stop:
         placement = reserve_resources(work.requests, work.config)
         try:
-            _run_with_restarts(work, placement, stop)
+            _run_with_restarts(work, session, placement, stop)
         finally:
             placement.release()
 
 
-def _run_with_restarts(work: SupervisedStage, placement: WorkerPlacement, stop: StopRequest) -> None:
+def _run_with_restarts(
+    work: SupervisedStage, session: ClusterSession, placement: WorkerPlacement, stop: StopRequest
+) -> None:
     budget, counted_restarts = RestartBudget(work.crashes.limit, work.config.restart_window), 0
     for restarts in itertools.count():
-        process = _LearnerProcess(work, placement, restarts, counted_restarts)
+        process = _LearnerProcess(work, session, placement, restarts, counted_restarts)
         try:
             process.follow(stop)
             return
         except LearnerDied as died:
+            session.check()
             text = str(died)
             if lost_before_start(text):
                 logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed again")
@@ -126,10 +130,17 @@ def stage_error(error: RayError) -> BaseException:
 class _LearnerProcess:
     """One process of the learner, from its start to its end."""
 
-    def __init__(self, work: SupervisedStage, placement: WorkerPlacement, restarts: int, counted_restarts: int) -> None:
+    def __init__(
+        self,
+        work: SupervisedStage,
+        session: ClusterSession,
+        placement: WorkerPlacement,
+        restarts: int,
+        counted_restarts: int,
+    ) -> None:
         terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.worker_log(LEARNER).write_header()
-        self._work = work
+        self._work, self._session = work, session
         self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
             str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
@@ -164,7 +175,10 @@ class _LearnerProcess:
         if self._pending_report is None:
             self._pending_report = self._host.report.remote()
         if not ray.wait([self._pending_report], timeout=timeout)[0]:
-            self._check_stall(time.monotonic() - self._reported_at, "does not answer", starts=not self._has_reported)
+            silent = time.monotonic() - self._reported_at
+            if silent > self._work.config.control_limit:
+                self._session.check()
+            self._check_stall(silent, "does not answer", starts=not self._has_reported)
             return
         pending, self._pending_report = self._pending_report, None
         try:
