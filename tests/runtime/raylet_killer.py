@@ -35,7 +35,7 @@ if __name__ == "__main__":
     crashes = CrashReports(folder / "crashes", seed=1, config="abc", limit=1, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
     try:
-        supervise(SupervisedStage("clone", folder, kill_raylet, wanted, config, crashes))
+        supervise(SupervisedStage("clone", folder, kill_raylet, wanted, config, crashes, on_accepted=bool))
     except ClusterError as error:
         sys.stdout.write(f"{error}\n")
         sys.exit(1)

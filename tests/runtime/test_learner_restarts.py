@@ -12,6 +12,7 @@ from interplay.learner import checkpoint
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray import learner_supervision
+from interplay.runtime.ray.cluster_session import ClusterSession
 from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage
 from interplay.runtime.ray.worker_restarts import LOST_BEFORE_START_TEXTS
 
@@ -28,7 +29,9 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         class FakeProcess:
             """Calls the next function in place of a process."""
 
-            def __init__(self, work: SupervisedStage, placement: object, restarts: int, counted: int) -> None:
+            def __init__(
+                self, work: SupervisedStage, session: object, placement: object, restarts: int, counted: int
+            ) -> None:
                 assert work.crashes.limit >= counted
                 restart_counts.append(restarts)
 
@@ -43,7 +46,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=RESTART_WINDOW_SECONDS)
         none: Any = None
         work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes, on_accepted=bool)
-        learner_supervision._run_with_restarts(work, none, none)
+        learner_supervision._run_with_restarts(work, ClusterSession(), none, none)
         return restart_counts
 
     return run
