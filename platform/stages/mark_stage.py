@@ -83,12 +83,16 @@ def _mark(run: Run) -> None:
 
 
 def _rate_what_is_listed(store: EpisodeStore, listed: Path, everything: Sequence[Watch]) -> None:
-    """Records as ratings, once, what a file of earlier versions lists: their ratings were of marked episodes only."""
+    """Records as ratings, once, what a file of earlier versions lists: their ratings were of marked episodes only.
+
+    A store without any rating has lost its marks, which are made again.
+    """
     if not listed.exists():
         return
     seen = set(listed.read_text(errors="replace").split())
     known = store.raters([episode for _, episode in everything])
-    store.add_ratings([(e, r) for r, e in everything if f"{r}/{e}" in seen and r not in known.get(e, ())])
+    if known:
+        store.add_ratings([(e, r) for r, e in everything if f"{r}/{e}" in seen and r not in known.get(e, ())])
     listed.unlink()
 
 
