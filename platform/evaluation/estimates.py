@@ -152,11 +152,11 @@ def student_mean(values: Sequence[float], among: int = 1) -> Estimate:
 def student_t(freedom: int, confidence: float) -> float:
     """The value that |t| stays below with probability `confidence`, for Student's t of `freedom` degrees of freedom."""
     low, high = 0.0, 1.0
-    while _within(high, freedom) < confidence:
+    while _probability_within(high, freedom) < confidence:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, freedom) < confidence else (low, middle)
+        low, high = (middle, high) if _probability_within(middle, freedom) < confidence else (low, middle)
     return high
 
 
@@ -239,7 +239,7 @@ def auc(scores: ArrayLike, outcomes: ArrayLike) -> float:
     return above / (positives * (len(values) - positives))
 
 
-def _within(t: float, freedom: int) -> float:
+def _probability_within(t: float, freedom: int) -> float:
     """The probability that |t| is below `t`: the finite sums 26.7.3 and 26.7.4 of Abramowitz and Stegun."""
     angle = math.atan(t / math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0

@@ -68,7 +68,7 @@ class _Plan:
 
 
 @cache  # once in a process
-def warn_of_no_expert(world: str, kind: str) -> None:
+def _warn_of_no_expert(world: str, kind: str) -> None:
     """Says that a task has an expert that does nothing: its recordings would be cloned as if they showed how."""
     logger.warning(
         "tasks of kind %r of %s have no expert: the scripted solver does nothing in them but err, so imitating it "
@@ -157,7 +157,7 @@ class ScriptedSolver(Player):
         self._intended_task = task.misread(world, self._rng) if wrong else task
         self._expert = self._intended_task.expert(world)
         if isinstance(self._expert, NoopExpert):
-            warn_of_no_expert(world.spec.name, task.kind)
+            _warn_of_no_expert(world.spec.name, task.kind)
         self._plan = _Plan(
             corrected_at=sample_steps(config.notice_steps, self._rng) if wrong and notices else None,
             gives_up_at=sample_steps(config.give_up_steps, self._rng)

@@ -63,14 +63,26 @@ def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.08)
 
 
+def test_a_mean_of_few_values_has_students_interval() -> None:
+    found = estimates.student_mean([1.0, 2.0, 3.0])
+    assert found.value == 2.0 and found.high - found.value == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    assert estimates.student_mean([1.0]).low == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "value"),
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (5, 0.95, 2.571), (19, 0.95, 2.093), (1, 0.99, 63.657), (4, 0.99, 4.604)],
+)
+def test_students_t_is_that_of_the_tables(freedom: int, confidence: float, value: float) -> None:
+    assert estimates.student_t(freedom, confidence) == pytest.approx(value, abs=5e-4)
+
+
 def test_a_difference_of_few_pairs_has_students_interval() -> None:
     found = estimates.student_difference([0.6, 0.4, 0.5], [0.4, 0.3, 0.2])
     assert (found.value, found.n) == (pytest.approx(0.2), 3)
     assert found.high - found.value == pytest.approx(4.303 * 0.1 / 3**0.5, abs=1e-4)  # t of 2 degrees of freedom
     two = estimates.student_difference([1, 0], [0, 0])
-    assert (two.value, two.low, two.high) == (0.5, -1, 1), (
-        "two pairs show next to nothing, and shares differ by 1 at most"
-    )
+    assert (two.value, two.low, two.high) == (0.5, -1, 1), "shares differ by 1 at most"
 
 
 @pytest.mark.parametrize("ours", [[1.0], [1.0, 1.0, 1.0]])

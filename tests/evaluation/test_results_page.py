@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interplay.evaluation.estimates import Estimate, student_mean, student_t, wilson
+from interplay.evaluation.estimates import Estimate, student_mean, wilson
 from interplay.evaluation.results_figures import _bars, _minus_bc_rl, results_figures
 from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
 from interplay.evaluation.seed_results import SeedResults
@@ -36,20 +36,6 @@ SEED = SeedResults(
 
 def line(page: str, start: str) -> str:
     return next(row for row in page.splitlines() if row.startswith(f"| {start}"))
-
-
-def test_an_interval_student_mean_is_students() -> None:
-    found = student_mean([1.0, 2.0, 3.0])
-    assert found.value == 2.0 and found.high - found.value == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
-    assert student_mean([1.0]).low == -math.inf
-
-
-@pytest.mark.parametrize(
-    ("freedom", "confidence", "value"),
-    [(1, 0.95, 12.706), (2, 0.95, 4.303), (5, 0.95, 2.571), (19, 0.95, 2.093), (1, 0.99, 63.657), (4, 0.99, 4.604)],
-)
-def test_students_t_is_that_of_the_tables(freedom: int, confidence: float, value: float) -> None:
-    assert student_t(freedom, confidence) == pytest.approx(value, abs=5e-4)
 
 
 @pytest.mark.parametrize(
