@@ -51,6 +51,7 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "scenarios": scenario_findings.shares_by_scenario(data.scenarios) if data.scenarios else None,
         "scenario_kinds": scenario_findings.shares_by_kind(data.scenarios) if data.scenarios else None,
         "scenario_differences": scenario_findings.scenario_differences(data.scenarios) if data.scenarios else None,
+        "judged_scenarios": data.judged.to_json() if data.judged else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "kinds": data.kinds,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
+from interplay.evaluation.continuation_judgements import JudgedContinuations
 from interplay.evaluation.live_judgements import LiveResults
 
 T = TypeVar("T")
@@ -306,6 +307,7 @@ class ReportData:
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     round_records: Sequence[RoundRecord] = ()  # empty with fewer than two rounds
     scenarios: ScenarioResults | None = None
+    judged: JudgedContinuations | None = None  # continuations that people judged
     live: LiveResults | None = None  # of live evaluations
     reward_model: RewardModelResults | None = None
     throughput: Sequence[StageThroughput] = ()

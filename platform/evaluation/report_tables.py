@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.evaluation import figures
+from interplay.evaluation.continuation_judgements import JudgedContinuations
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison, compare, reward_model_figures, steps_between_rounds
 from interplay.evaluation.headlines import decimals, percent, points, span, with_interval
@@ -195,6 +196,31 @@ def render_scenarios(results: ScenarioResults) -> dict[str, Any]:
             (name, results.instructions[name], *(with_interval(by_agent[agent]) for agent in agents))
             for name, by_agent in shares_by_scenario(results).items()
         ],
+    }
+
+
+def render_judged(results: JudgedContinuations) -> dict[str, Any]:
+    """What the template shows about continuations that people judged: a row for each agent, one for each pair of
+    agents, and how far people agree with each other and with the tests of the tasks."""
+    pairs = itertools.combinations(results.verdicts, 2)
+    differences = [(f"{one} − {other}", results.difference(one, other)) for one, other in pairs]
+    numbers = results.to_json()["agents"]
+    judges, tests = results.agreement_of_judges(), results.agreement_with_tests()
+    return {
+        "legend": legend(results.verdicts),
+        "rows": [
+            (
+                agent,
+                with_interval(results.share(agent)),
+                *(str(numbers[agent][name]) for name in ("continuations", "verdicts")),
+            )
+            for agent in results.verdicts
+        ],
+        "difference_rows": [(name, *difference_cells(each)) for name, each in differences if each is not None],
+        "judges": results.judges,
+        "of_judges": with_interval(judges) if judges is not None else None,
+        "with_tests": with_interval(tests) if tests is not None else None,
+        "outdated": results.outdated,
     }
 
 

@@ -39,6 +39,7 @@ from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
+from interplay.stages.judged_continuations import judged_of
 from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
@@ -127,6 +128,7 @@ def report(run: Run) -> Path:
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         scenarios=_scenarios(run, spec, labels),
+        judged=judged_of(run, labels),
         live=_live(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
@@ -178,6 +180,7 @@ def _summary(
         "free_play": free_play_by_agent(run, labels),
         "free_play_kinds": free_play_kinds(run, labels),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
+        "judged_scenarios": material.judged.to_json() if material.judged else {},
         "live": material.live.to_json() if material.live else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {

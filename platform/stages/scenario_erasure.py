@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.core.files import JsonLines, write_whole
+from interplay.evaluation.continuation_judgements import keep_judgements
 from interplay.evaluation.scenario_suite import SUITE, remove_scenarios, scenarios_of
 
 logger = logging.getLogger(__name__)
@@ -18,7 +19,8 @@ DAMAGE = (ValueError, KeyError, TypeError, OSError)  # ValueError: also a stage 
 
 
 def erase_scenarios(root: Path, episodes: Collection[str]) -> list[str]:
-    """Removes the scenarios that were cut from these episodes from the suites of a run, and their continuations.
+    """Removes the scenarios that were cut from these episodes from the suites of a run, their continuations, and what
+    people said of them.
 
     Suites outside of the run, which `continuation.suite` names, are not reached. Returns the suites that could not be
     changed: damaged ones, and those of a stage that is running.
@@ -32,12 +34,17 @@ def erase_scenarios(root: Path, episodes: Collection[str]) -> list[str]:
         try:
             with StageFolder(suite.parent).locked(WORK_LOCK):
                 if names := scenarios_of(suite, episodes):
+                    _erase_judgements(root, str(suite.parent.relative_to(root)), names)
                     _erase_continuations(suite.parent, names)
                     remove_scenarios(suite, names)  # last: a deletion that was killed finds them again
         except DAMAGE as error:
             logger.warning("scenarios of deleted episodes stay in %s: %s", suite, error)
             kept.append(str(suite.relative_to(root)))
     return kept
+
+
+def _erase_judgements(root: Path, folder: str, scenarios: Collection[str]) -> None:
+    keep_judgements(root, lambda each: each.folder != folder or each.scenario not in scenarios)
 
 
 def _erase_continuations(folder: Path, scenarios: Collection[str]) -> None:

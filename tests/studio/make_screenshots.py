@@ -14,17 +14,25 @@ from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.run import Run
 from interplay.studio.crowd.crowd import Crowd
-from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Consent, LivePlan, Study
+from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Consent, EpisodeChoice, LivePlan, Study
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "studio"), str(ROOT / "tests")]
 
+from judged_run import judge_study  # noqa: E402 - found once the folder is on the path
 from seated_agents import save_agent  # noqa: E402 - found once the folder is on the path
 from studio_process import started  # noqa: E402 - found once the folder is on the path
 
 FILM_MS = 120_000
 SIZE = {"width": 1200, "height": 860}
-RECORDED = ("env=playhouse", "collect.episodes=6", "collect.heldout=1", "collect.steps=60", "tracking.wandb=disabled")
+RECORDED = (
+    "env=playhouse",
+    "collect.episodes=8",
+    "collect.heldout=4",
+    "collect.setter.kinds={position:1}",
+    "collect.steps=60",
+    "tracking.wandb=disabled",
+)
 
 
 def shoot(page: Page, name: str) -> None:
@@ -44,12 +52,9 @@ def visit(page: Page, origin: str, code: str) -> None:
     page.get_by_test_id("agree").click()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     page.get_by_test_id("continue").click()
-    box = page.get_by_test_id("bar").bounding_box()
-    assert box is not None
-    for share, key in ((0.25, "j"), (0.45, "k"), (0.6, "j")):
-        page.mouse.move(box["x"] + share * box["width"], box["y"] + 40)
-        page.wait_for_timeout(500)
-        page.keyboard.press(key)
+    for share in (0.5, 0.9):
+        move_to(page, share)
+        page.keyboard.press("j")
     page.wait_for_timeout(800)
     shoot(page, "mark")
     page.goto(f"{origin}/desk/quality")
@@ -110,8 +115,28 @@ def judge(page: Page, origin: str) -> None:
     page.get_by_test_id("saved").wait_for()
 
 
+def judge_continuation(page: Page, origin: str) -> None:
+    """A continuation, near its end."""
+    page.goto(f"{origin}/consent?study=judge")
+    for number in (0, 1):
+        page.get_by_test_id(f"statement-{number}").check()
+    page.get_by_test_id("agree").click()
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    page.get_by_test_id("play").click()
+    move_to(page, 0.85)
+    shoot(page, "continuation")
+
+
+def move_to(page: Page, share: float) -> None:
+    """Moves over the bar to this share of the recording."""
+    box = page.get_by_test_id("bar").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + share * box["width"], box["y"] + 40)
+    page.wait_for_timeout(500)
+
+
 def write_studies(root: Path) -> None:
-    """The studies of the co-pilot and of the evaluation."""
+    """The studies of the co-pilot, of the evaluation and of judging."""
     consent = Consent(text="What you do is recorded under a pseudonym.", must=("I agree.",))
     scripted = LivePlan(setter="scripted", solver="scripted", seconds=120)
     agents = LivePlan(agents=("clone",), seconds=120)
@@ -120,8 +145,9 @@ def write_studies(root: Path) -> None:
     for study in (
         Study(name="help", kind="copilot", title="Help an agent", live=scripted, consent=consent),
         Study(name="compare", kind="evaluate", title="Ask and judge", live=agents, consent=consent),
+        judge_study(title="Judge agents"),
         FIRST_PLAY,
-        FIRST_STUDY,
+        FIRST_STUDY.model_copy(update={"episodes": EpisodeChoice(tasks=("position",))}),
     ):
         (folder / f"{study.name}-v1.json").write_text(study.model_dump_json())
 
@@ -144,10 +170,12 @@ if __name__ == "__main__":
         assert main(["mark", *settings, "mark.raters=[rater-1,rater-2]"]) == 0
         write_studies(Path(folder) / "house")
         save_agent(Path(folder) / "house", registry.make("playhouse"))
+        assert main(["continue", *settings, "continuation.scenarios=1", "continuation.continuations=1"]) == 0
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         with started(Path(folder) / "house", {"name": "playhouse"}) as studio:
             page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
             visit(page, studio.origin, studio.code)
+            judge_continuation(page, studio.origin)
             config = compose([*settings, "crowd.players=1", "crowd.raters=0", "crowd.seconds=120"])
             play(page, studio.origin, Crowd(Run(Path(folder) / "house", config), config.crowd))
             take_over(page, studio.origin)

@@ -1,4 +1,4 @@
-"""Tables of what people did: marks, assignments, dialogues, episodes, agreement, and minutes and items of each person.
+"""Tables of what people did: marks, verdicts, assignments, dialogues, episodes, agreement, minutes and items of people.
 
 They are read from the run's files, whether a studio serves the run or not.
 """
@@ -20,6 +20,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
+from interplay.evaluation.continuation_judgements import read_judgements
 from interplay.studio.marks import rater_quality
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
@@ -38,6 +39,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of each table, also of one without
         *("id", "study", "version", "person", "episode", "kind", "request", "rule", "score", "probability"),
         *("created", "expires", "state", "reason", "ended"),
     ),
+    "judgements": ("item", "judge", "folder", "agent", "player", "scenario", "continuation", "done", "at"),
     "sessions": ("id", "study", "version", "started", "ended", "outcome", "episode", "seats", "agent"),
     "people": ("person", "roles", "paused", "minutes", "items", "marks", "sessions"),
     "identities": ("person", "platform", "name"),
@@ -75,6 +77,7 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
     with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
         metas, unread = _metas(store)
         tables = {**_of_store(store, metas, rate), **_of_people(database, store)}
+        tables["judgements"] = [vars(judgement) for judgement in read_judgements(root)]
         if identities:
             tables["identities"] = [dict(row) for row in database.rows("SELECT * FROM identities ORDER BY person")]
     folder.mkdir(parents=True, exist_ok=True)

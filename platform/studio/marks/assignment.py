@@ -1,20 +1,22 @@
-"""Assignments: which episode a person was given to mark, why, and how it ended."""
+"""Assignments: which recording a person was given to mark or to judge, why, and how it ended."""
 
 from __future__ import annotations
 
 import secrets
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import Study
 
 LEASE_SECONDS = 2 * 3600.0  # after which another person may be given the episode; marks stay
 
 # `mark`: an ordinary item. `gold`: one with adjudicated marks. `swapped`: with another request. `qualify`: a gold of
-# the qualification. `practice`: one whose answers are shown.
-ItemKind = Literal["mark", "gold", "swapped", "qualify", "practice"]
+# the qualification. `practice`: one whose answers are shown. `judge`: a continuation of an agent.
+ItemKind = Literal["mark", "gold", "swapped", "qualify", "practice", "judge"]
 KEPT_IN_STORE = ("mark", "gold")  # kinds whose marks train the reward model
 TESTS = ("practice", "qualify")  # kinds that come before the first ordinary item
 
@@ -98,6 +100,31 @@ class Assignments:
         )
         return [_assignment(row) for row in rows]
 
+    def wanted(self, person: str, study: Study, recordings: Sequence[str]) -> list[str]:
+        """Those of a study's recordings that this person may be given next.
+
+        What the person has had is not offered again, skipped recordings included, nor what has enough raters, nor what
+        someone called unusable.
+        """
+        had = self.of_person(person, study.name)
+        if study.most_episodes and sum(each.counts for each in had) >= study.most_episodes:
+            return []
+        taken, unusable = self.taken(study.name), self.unusable(study.name)
+        usable = [each for each in recordings if each not in unusable]
+        # Then only further raters of these are wanted. Recordings that are gone do not count.
+        enough = bool(study.goal) and sum(each in taken for each in usable) >= study.goal
+        hidden = {each.episode for each in had}
+        return [
+            each for each in usable if each not in hidden and taken[each] < study.raters and (taken[each] or not enough)
+        ]
+
+    def progress(self, study: Study, recordings: Sequence[str]) -> tuple[int, int]:
+        """How many times the recordings of a study were rated, and how many times are wanted."""
+        unusable, finished = self.unusable(study.name), self.finished(study.name)
+        usable = [each for each in recordings if each not in unusable]
+        have = sum(min(finished[each], study.raters) for each in usable)
+        return have, min(study.goal or len(usable), len(usable)) * study.raters
+
     def taken(self, study: str) -> Counter[str]:
         """By episode, the number of people that have marked it in a study or are doing so."""
         return self._people_by_episode(study, "state = 'finished' OR (state = 'open' AND expires > ?)", time.time())
@@ -116,7 +143,7 @@ class Assignments:
     def _people_by_episode(self, study: str, condition: str, *values: float) -> Counter[str]:
         rows = self._database.rows(
             "SELECT episode, count(DISTINCT person) AS people FROM assignments WHERE study = ? AND kind IN ('mark', "
-            f"'gold') AND ({condition}) GROUP BY episode",
+            f"'gold', 'judge') AND ({condition}) GROUP BY episode",
             *(study, *values),
         )
         return Counter({row["episode"]: row["people"] for row in rows})

@@ -55,23 +55,13 @@ class MarkChoice:
                 write_whole(self._scores, json.dumps(written) + "\n")
 
     def next(self, person: str, study: Study) -> Choice | None:
-        """The next item of a person; None if nothing is left for it.
-
-        Episodes that the person has had are not offered again, skipped ones included, nor those with enough raters, nor
-        those that someone called unusable.
-        """
-        had = self._assignments.of_person(person, study.name)
-        if study.most_episodes and sum(each.counts for each in had) >= study.most_episodes:
-            return None
-        taken = self._assignments.taken(study.name)
-        usable = self.usable(study)
-        # Then only further raters of these are wanted. Recordings that are gone do not count.
-        enough = bool(study.goal) and sum(entry.id in taken for entry in usable) >= study.goal
-        hidden = {each.episode for each in had} | self._assignments.unusable(study.name)
-        entries = [entry for entry in usable if entry.id not in hidden]
-        wanted = [e for e in entries if taken[e.id] < study.raters and (taken[e.id] or not enough)]
+        """The next item of a person; None if nothing is left for it."""
+        entries = {entry.id: entry for entry in self.episodes(study)}
+        wanted = [entries[name] for name in self._assignments.wanted(person, study, list(entries))]
         if not wanted:  # no gold either: the study is over for this person, and may have shown its code
             return None
+        had = {each.episode for each in self._assignments.of_person(person, study.name)}
+        hidden = had | self._assignments.unusable(study.name)
         chance = float(self._rng.random())
         if chance < study.checks.gold_share and (gold := self._gold(study, hidden)) is not None:
             return gold
@@ -79,7 +69,7 @@ class MarkChoice:
             swapped = self._swapped(study, wanted)
             if swapped is not None:
                 return swapped
-        return self._ordered(study, wanted, taken)
+        return self._ordered(study, wanted, self._assignments.taken(study.name))
 
     def episodes(self, study: Study) -> list[CatalogEntry]:
         """The episodes that a study is about."""
@@ -89,16 +79,9 @@ class MarkChoice:
             EpisodeFilter(split=chosen.split, round=chosen.round, kinds=kinds, tasks=chosen.tasks)
         )
 
-    def usable(self, study: Study) -> list[CatalogEntry]:
-        """The episodes that a study is about, without those that someone called unusable."""
-        unusable = self._assignments.unusable(study.name)
-        return [entry for entry in self.episodes(study) if entry.id not in unusable]
-
     def progress(self, study: Study) -> tuple[int, int]:
         """How many times the episodes of a study were marked, and how many times are wanted."""
-        usable, finished = self.usable(study), self._assignments.finished(study.name)
-        have = sum(min(finished[entry.id], study.raters) for entry in usable)
-        return have, min(study.goal or len(usable), len(usable)) * study.raters
+        return self._assignments.progress(study, [entry.id for entry in self.episodes(study)])
 
     def withdrawn(self) -> set[str]:
         """The episodes that were deleted or left out."""

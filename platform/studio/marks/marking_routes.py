@@ -1,4 +1,4 @@
-"""Routes of marking: the next item, marks, undo, and the ends of an item."""
+"""Routes of marking: the next item, also of studies of judging, marks, undo, and the ends of an item."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta
 from interplay.evaluation.mark_matching import MarkTrack
 from interplay.stages.live_config import SETTER, SOLVER
+from interplay.studio.judging.continuations import agent_begins
 from interplay.studio.marks.assignment import KEPT_IN_STORE, TESTS, Assignment
 from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track
 from interplay.studio.marks.mark_choice import AGREED
@@ -66,7 +67,7 @@ class Unusable(Strict):
 def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
     """What the person has not ended yet, or its next item, or how the study ended for it."""
     wanted = studio.studies.find(study)
-    if wanted is None or wanted.kind != "mark":
+    if wanted is None or wanted.is_live:
         raise HTTPException(404, "there is no such study")
     standing = studio.progression.standing(person, wanted)
     if standing.stage in ("consent", "over"):
@@ -93,7 +94,7 @@ def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[
     """Keeps a mark; the answer is the promise that it is safe. Sending it again changes nothing."""
     if not studio.marks_a_second.allows(person.id):
         raise HTTPException(429, "too many marks a second; the page sends this one again")
-    given = own_item(studio, item, person)
+    given = _to_mark(studio, item, person)
     placed = PlacedMark(mark.id, mark.frame, mark.sign, mark.utterance)
     details = mark.model_dump(include={"by", "playing", "speed", "seen"})
     with answering(RefusedMark, 409):
@@ -112,7 +113,7 @@ def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, 
 @router.post("/items/{item}/finish")
 def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
-    given = own_item(studio, item, person)
+    given = _to_mark(studio, item, person)
     if given.state != "open":  # as by another tab
         return {"finished": True, "result": None}
     meta, marks = _meta(studio, given), studio.keeper.marks(given)
@@ -146,14 +147,16 @@ def _item(given: Assignment, meta: EpisodeMeta, marks: Sequence[PlacedMark]) -> 
     """An item as a rater sees it: the dialogue and the rater's own marks.
 
     It never holds the episode, other raters, kinds of player, or what kind of item it is. Of a swapped item it shows
-    the other request.
+    the other request, of a continuation the frame from which on the agent acts.
     """
     dialogue = []
     for number, spoken in enumerate(meta.utterances):
         text = given.request if given.request is not None and spoken.role == SETTER else spoken.text
         heard = max(0, min(spoken.frame + meta.frames_per_step, meta.frames))  # the first row in which it is heard
         dialogue.append({"number": number, "frame": heard, "role": spoken.role, "text": text})
+    judged = {"judged_from": agent_begins(meta)} if given.kind == "judge" else {}
     return {
+        **judged,
         "item": given.id,
         "frames": meta.frames,
         "frames_per_step": meta.frames_per_step,
@@ -167,6 +170,13 @@ def own_item(studio: StudioContext, item: str, person: Person) -> Assignment:
     given = studio.assignments.find(item, person.id)
     if given is None:
         raise HTTPException(404, "there is no such item")
+    return given
+
+
+def _to_mark(studio: StudioContext, item: str, person: Person) -> Assignment:
+    given = own_item(studio, item, person)
+    if given.kind == "judge":
+        raise HTTPException(409, "this recording is judged, not marked")
     return given
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from interplay.studio.judging.judge_choice import JudgeChoice
 from interplay.studio.marks.assignment import TESTS, Assignments, Choice
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
@@ -17,7 +18,7 @@ from interplay.studio.people.person import People, Person
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import Qualification, Study
 
-StudyStage = Literal["consent", "practice", "qualify", "mark", "play", "over"]
+StudyStage = Literal["consent", "practice", "qualify", "mark", "judge", "play", "over"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Progression:
         assignments: Assignments,
         results: CheckResults,
         choice: MarkChoice,
+        judging: JudgeChoice,
         database: StudioDatabase,
     ) -> None:
         self._people = people
@@ -56,6 +58,7 @@ class Progression:
         self._assignments = assignments
         self._results = results
         self._choice = choice
+        self._judging = judging
 
     def standing(self, person: Person, study: Study) -> StudyStanding:
         """How far a person is, as far as it can be seen without choosing the next item."""
@@ -63,6 +66,8 @@ class Progression:
             return StudyStanding("consent")
         if person.paused or not study.open:
             return StudyStanding("over", paused=person.paused or "closed")
+        if study.kind == "judge":
+            return StudyStanding("judge")
         return self._playing(person, study) if study.is_live else self._marking(person, study)
 
     def finished(self, person: Person, study: Study) -> int:
@@ -149,6 +154,8 @@ class Progression:
 
     def next(self, person: Person, study: Study, standing: StudyStanding) -> Choice | None:
         """What a person is to be given at this standing; None if nothing is left."""
+        if standing.stage == "judge":
+            return self._judging.next(person.id, study)
         if standing.stage == "mark":
             return self._choice.next(person.id, study)
         qualification = self._qualification(study)

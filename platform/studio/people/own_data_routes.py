@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Utterance
+from interplay.evaluation.continuation_judgements import ContinuationJudgement, keep_judgements, read_judgements
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.stages.scenario_erasure import erase_scenarios
 from interplay.studio.live.live_house import LiveHouse
@@ -85,6 +86,7 @@ def download(studio: Studio, person: Someone) -> Response:
     standing = {"roles": sorted(person.roles), "settings": dict(person.settings), "paused": person.paused}
     everything = {"person": person.id, "created": created, **standing, **tables, "marks": marks}
     everything["shown"] = [dict(row) for row in shown]
+    everything["judgements"] = [_blind_judgement(each) for each in judgements_of(studio, person.id)]
     everything["sessions"] = [_session(studio, session, person.id) for session in played(studio, person.id)]
     name = f'attachment; filename="{person.id}.json"'
     return Response(
@@ -122,7 +124,14 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
     found = episodes_of(studio, person)
     listed = set(studio.store.select(EpisodeFilter(flagged=True)))  # without those that a partner has deleted
     episodes = [episode for episode in found if episode in listed]
-    return {"marks": marks, **tables, "sessions": len(played(studio, person)), "episodes": episodes}
+    verdicts = len(judgements_of(studio, person))
+    return {
+        "marks": marks,
+        "judgements": verdicts,
+        **tables,
+        "sessions": len(played(studio, person)),
+        "episodes": episodes,
+    }
 
 
 def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> list[str]:
@@ -141,7 +150,12 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
     episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
-    kept_in += erase_scenarios(studio.served.root, episodes)  # while the episodes are known
+    for continuation in studio.continuations.cut_from(episodes):
+        with suppress(KeyError):  # its file is gone
+            studio.films.forget(studio.continuations.film_source(continuation.id))
+    with studio.choosing:  # no verdict is given while the file is written again
+        kept_in += erase_scenarios(studio.served.root, episodes)  # while the episodes are known
+    _erase_judgements(studio, person)
     asked = {text for episode in episodes for text in _asked_in(studio, episode)}
     erase_episodes(studio, person, episodes)
     own = "SELECT id FROM assignments WHERE person = ?"
@@ -155,6 +169,7 @@ def erase(studio: StudioContext, person: str) -> list[str]:
             ]
         )
     finally:  # also where the rows are gone and there is no room to compact the file: no one could repeat the rest
+        _erase_judgements(studio, person)  # again, for what was under way
         late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
         erase_episodes(studio, person, late)
         studio.audit.forget(person)
@@ -167,6 +182,21 @@ def _unsign_flags(studio: StudioContext, person: str) -> None:
     for episode, reason in studio.store.flags().items():
         if (unsigned := without(reason, person)) != reason:
             studio.store.change({"change": "flag", "episode": episode, "reason": unsigned})
+
+
+def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgement]:
+    """A person's verdicts on continuations."""
+    return [each for each in read_judgements(studio.served.root) if each.judge == person]
+
+
+def _erase_judgements(studio: StudioContext, person: str) -> None:
+    with studio.choosing:
+        keep_judgements(studio.served.root, lambda each: each.judge != person)
+
+
+def _blind_judgement(judgement: ContinuationJudgement) -> dict[str, Any]:
+    """A verdict without the agent, because people judge blind."""
+    return {"item": judgement.item, "done": judgement.done, "at": judgement.at}
 
 
 def raters_of(person: str) -> tuple[str, str]:

@@ -50,6 +50,8 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
     for study in studio.studies.newest():
         if study.is_live:
             have, goal = studio.progression.usable(study), study.goal
+        elif study.kind == "judge":
+            have, goal = studio.judging.progress(study)
         else:
             have, goal = studio.choice.progress(study)
         listed.append({**study.model_dump(), "have": have, "want": goal})
@@ -72,6 +74,8 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
     if study.is_live:
         with answering(ValueError, 422):
             studio.served.live_config(study)
+    if study.kind == "judge" and not studio.continuations.chosen(study.continuations):
+        raise HTTPException(422, _nothing_to_judge(studio, study))
     with answering(ValueError, 422):
         kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
@@ -159,6 +163,19 @@ def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dic
         studio.store.unflag(episode)
     studio.audit.note("void", person.id, episode=episode, reason=paused.reason)
     return {"flags": studio.store.flags()}
+
+
+def _nothing_to_judge(studio: StudioContext, study: Study) -> str:
+    every = studio.continuations.all()
+    if not every:
+        return f"no agent has continued from scenarios; type: interplay continue {typed_name(studio.served.root)}"
+    have = {
+        "rounds": sorted({each.round for each in every}),
+        "agents": sorted({each.agent for each in every}),
+        "tasks": sorted({each.kind for each in every}),
+    }
+    asked = study.continuations.model_dump_json(exclude_defaults=True)
+    return f"no continuation fits {asked}; there are {', '.join(f'{name} {found}' for name, found in have.items())}"
 
 
 def _someone(studio: StudioContext, name: str) -> str:

@@ -29,6 +29,14 @@ class EpisodeChoice(Strict):
     tasks: tuple[str, ...] = ()
 
 
+class ContinuationChoice(Strict):
+    """Which continuations of scenarios a study is about; all given conditions hold."""
+
+    round: int | None = Field(default=None, ge=1, le=MOST)
+    agents: tuple[str, ...] = ()  # as `interplay continue` names them, as bc and bc_rl
+    tasks: tuple[str, ...] = ()
+
+
 class Checks(Strict):
     """Items with a known answer among the others, and the thresholds that warn and pause a rater.
 
@@ -92,15 +100,16 @@ class Study(Strict):
 
     name: str = Field(pattern=NAME)
     version: int = Field(default=1, ge=1)
-    kind: Literal["mark", "play", "copilot", "evaluate"] = "mark"
+    kind: Literal["mark", "judge", "play", "copilot", "evaluate"] = "mark"
     title: str = Field(min_length=1, max_length=200)
     text: str = Field(default="", max_length=5000)  # what a person reads before it begins
     open: bool = True
-    live: LivePlan = LivePlan()  # of all kinds but `mark`, as the next ones are of `mark` alone
-    episodes: EpisodeChoice = EpisodeChoice()
-    raters: int = Field(default=1, ge=1, le=100)  # raters of an episode
-    goal: int = Field(default=0, ge=0)  # episodes wanted; 0: all
+    live: LivePlan = LivePlan()  # of the kinds in which people play
+    continuations: ContinuationChoice = ContinuationChoice()  # of the kind `judge`
+    raters: int = Field(default=1, ge=1, le=100)  # of an episode, or of a continuation
+    goal: int = Field(default=0, ge=0)  # episodes or continuations wanted; 0: all
     most_episodes: int = Field(default=0, ge=0)  # of one person; 0: no limit
+    episodes: EpisodeChoice = EpisodeChoice()  # this and what follows to `qualification` are of the kind `mark`
     order: Literal["random", "newest", "stratified", "uncertain", "disagree", "novel"] = "random"
     random_share: float = Field(default=0.3, ge=0, le=1)  # of items drawn at random whatever the order
     checks: Checks = Checks()
@@ -120,12 +129,12 @@ class Study(Strict):
     @property
     def role(self) -> str:
         """The role that taking part needs."""
-        return "play" if self.kind == "evaluate" else self.kind
+        return {"evaluate": "play", "judge": "mark"}.get(self.kind, self.kind)
 
     @property
     def is_live(self) -> bool:
         """Whether people play in it."""
-        return self.kind != "mark"
+        return self.kind not in ("mark", "judge")
 
     @model_validator(mode="after")
     def _agents_to_evaluate(self) -> Study:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from interplay.studio.films import film_routes
+from interplay.studio.judging import judging_routes
 from interplay.studio.live import live_routes
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.marks import adjudication_routes, marking_routes
@@ -30,6 +31,7 @@ ROUTERS = (
     study_routes.router,
     desk_routes.router,
     marking_routes.router,
+    judging_routes.router,
     adjudication_routes.router,
     film_routes.router,
     live_routes.router,

@@ -24,6 +24,7 @@ PAGES: Mapping[str, str] = {
     "/i": "enter.html",
     "/consent": "consent.html",
     "/mark": "mark.html",
+    "/judge": "judge.html",
     "/play": "play.html",
     "/data": "data.html",
     "/desk/studies": "studies.html",

@@ -19,6 +19,8 @@ from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import SCRIPTED, LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.films.film_library import FilmLibrary, FilmSource
+from interplay.studio.judging.continuations import Continuations, is_continuation
+from interplay.studio.judging.judge_choice import JudgeChoice
 from interplay.studio.marks.assignment import Assignments
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
@@ -92,7 +94,11 @@ class StudioContext:
         self.keeper = MarkKeeper(self.database, self.store)
         self.results = CheckResults(self.database)
         self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng(), served.folder / "scores.json")
-        self.progression = Progression(self.people, self.assignments, self.results, self.choice, self.database)
+        self.continuations = Continuations(served.root)
+        self.judging = JudgeChoice(self.continuations, self.assignments, np.random.default_rng())
+        self.progression = Progression(
+            self.people, self.assignments, self.results, self.choice, self.judging, self.database
+        )
         self.choosing, self.entering = threading.Lock(), threading.Lock()
         config = served.config
         self.films = FilmLibrary(
@@ -109,12 +115,16 @@ class StudioContext:
         return self.invitations.make(ROLES, seconds=RESEARCHER_CODE_SECONDS, person=RESEARCHER)
 
     def meta(self, episode: str) -> EpisodeMeta:
-        """The metadata of an episode. Raises KeyError if the store does not list it, as one that was deleted."""
+        """The metadata of an episode of the store or of a continuation. Raises KeyError if it is not there any more."""
+        if is_continuation(episode):
+            return self.continuations.meta(episode)
         self.store.entry(episode)
         return self._meta(episode)
 
     def film_source(self, episode: str) -> FilmSource:
-        """The file from which an episode's film is drawn. Raises KeyError if the store does not list it."""
+        """The file from which a film is drawn, of an episode or a continuation. Raises KeyError as `meta`."""
+        if is_continuation(episode):
+            return self.continuations.film_source(episode)
         entry = self.store.entry(episode)
         return FilmSource(self.store.root / entry.path, entry.sha256)
 

@@ -1,16 +1,17 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
 import { post, Refused } from '../api.js';
 import { byId, fill, make } from '../dom.js';
+import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { ask, askWhyUnusable, changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
 import { begin, say } from '../page.js';
+import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
-const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
 const FAR_SECONDS = 2;
 const FLASH_MS = 500;
 const LITTLE_WATCHED = 50; // percent; below it, finishing without a mark asks once
@@ -31,8 +32,7 @@ const outbox = new Outbox(person.person, (waiting, problem) => {
 /** @type {any} */ let item = null;
 /** @type {any} */ let film = null;
 let edits = new MarkEdits([], sent);
-let playing = false;
-let speed = 1;
+const playback = new Playback(() => film, ({ playing, speed }) => { byId('play').textContent = word(playing ? 'mark.pause' : 'mark.play', { speed }); });
 let finished = 0;
 let most = 0;
 let keys = person.settings.keys ?? {};
@@ -40,11 +40,6 @@ let actions = actionsByKey(keys);
 
 const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
 const step = () => film.plan.strip_every;
-const seconds = (/** @type {number} */ frame) => frame / film.plan.rate;
-const clock = (/** @type {number} */ frame) => {
-  const at = seconds(frame);
-  return `${Math.floor(at / 60)}:${(at % 60).toFixed(2).padStart(5, '0')}`;
-};
 
 // ---- marks
 
@@ -52,7 +47,7 @@ const clock = (/** @type {number} */ frame) => {
 function sent({ added, removed }) {
   for (const mark of removed) outbox.add(path('undo'), { mark: mark.id });
   for (const { id, shown: frame, sign, utterance, by } of added) {
-    outbox.add(path('marks'), { id, frame, sign, utterance, by: by ?? 'click', playing, speed, seen: film.seen.size });
+    outbox.add(path('marks'), { id, frame, sign, utterance, by: by ?? 'click', playing: playback.playing, speed: playback.speed, seen: film.seen.size });
   }
   draw();
 }
@@ -86,46 +81,13 @@ function toMark(direction) {
 
 // ---- moving through the film
 
-/** @param {number} frame */
-function go(frame) {
-  if (!film?.plan) return;
-  film.want(frame, frame >= film.shown ? 1 : -1);
-}
+const go = (/** @type {number} */ frame) => playback.go(frame);
 
 /** @param {number} direction */
 function toUtterance(direction) {
   const ordered = item.dialogue.filter((/** @type {any} */ each) => (each.frame - film.shown) * direction > 0);
   ordered.sort((/** @type {any} */ a, /** @type {any} */ b) => (a.frame - b.frame) * direction);
   if (ordered.length) go(ordered[0].frame);
-}
-
-let playedFrom = 0;
-let playedAt = 0;
-/** @param {boolean} on */
-function play(on) {
-  playing = on;
-  byId('play').textContent = word(on ? 'mark.pause' : 'mark.play', { speed });
-  if (!on) return;
-  playedFrom = film.shown >= film.plan.frames ? 0 : film.shown;
-  playedAt = performance.now();
-  requestAnimationFrame(tick);
-}
-
-/** @param {number} now */
-function tick(now) {
-  if (!playing) return;
-  const frame = playedFrom + ((now - playedAt) / 1000) * film.plan.rate * speed;
-  film.want(Math.min(frame, film.plan.frames), 1);
-  if (frame >= film.plan.frames) play(false);
-  else requestAnimationFrame(tick);
-}
-
-/** @param {number} direction */
-function changeSpeed(direction) {
-  const at = SPEEDS.indexOf(speed) + direction;
-  speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, at))];
-  if (playing) play(true);
-  else byId('play').textContent = word('mark.play', { speed });
 }
 
 // ---- what is on screen
@@ -138,13 +100,6 @@ function flash(sign) {
   setTimeout(() => { place.textContent = ''; }, FLASH_MS);
 }
 
-function loadedParts() {
-  const { plan, chunks } = film;
-  if (!plan) return [];
-  const span = plan.full_every * plan.chunk;
-  return [...chunks.keys()].map((number) => [number * span, Math.min(plan.frames, (number + 1) * span)]);
-}
-
 function draw() {
   if (!item) return;
   timeline.draw({
@@ -152,7 +107,7 @@ function draw() {
     cursor: Math.max(0, film.shown),
     dialogue: item.dialogue,
     lanes: [{ name: word('mark.lane_marks'), chosen: edits.chosen, marks: edits.marks.map((mark) => ({ ...mark, frame: mark.shown })) }],
-    loaded: /** @type {any} */ (loadedParts()),
+    loaded: loadedParts(film),
   });
   const missing = item.dialogue.filter((/** @type {any} */ each) => each.role === 'solver' && !edits.marks.some((mark) => mark.utterance === each.number));
   byId('unsigned').textContent = missing.length ? word('mark.unsigned', { count: missing.length }) : '';
@@ -167,20 +122,14 @@ function draw() {
   byId('redo').disabled = !edits.future.length;
 }
 
-/** The percentage of the recorded steps that were on screen. */
-function watched() {
-  const rows = new Set([...film.seen].map((each) => Math.round(each / step())));
-  return Math.round((100 * rows.size) / film.plan.rows);
-}
-
 /** @param {number} frame */
 function shown(frame) {
-  byId('number').textContent = word('mark.number', { frame, clock: clock(frame) });
+  byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
   studio.drawn = film.drawn;
   studio.shown = frame;
   studio.source = film.source;
-  byId('bar').setAttribute('aria-valuetext', clock(frame));
-  byId('watched').textContent = word('mark.watched', { share: watched() });
+  byId('bar').setAttribute('aria-valuetext', clock(film, frame));
+  byId('watched').textContent = word('mark.watched', { share: watched(film) });
   let now = null;
   for (const row of byId('dialogue').children) {
     if (Number(row.dataset.frame) <= frame) now = row;
@@ -194,7 +143,7 @@ function dialogueRows() {
   fill(byId('dialogue'), ...item.dialogue.map((/** @type {any} */ each) => make(
     'li',
     { class: each.role, 'data-number': each.number, 'data-frame': each.frame },
-    make('button', { class: 'go', text: clock(each.frame), 'aria-label': word('mark.go', { clock: clock(each.frame) }), onclick: () => go(each.frame) }),
+    make('button', { class: 'go', text: clock(film, each.frame), 'aria-label': word('mark.go', { clock: clock(film, each.frame) }), onclick: () => go(each.frame) }),
     make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${each.role}`) }), make('span', { text: each.text })),
     each.role === 'solver' && make('span', { class: 'signs' }, ...[1, -1].map((sign) => make('button', {
       class: sign > 0 ? 'plus' : 'minus',
@@ -225,9 +174,10 @@ async function next() {
     return;
   }
   film?.close();
-  play(false);
+  playback.play(false);
   if (!answer.item) {
-    over(answer.standing);
+    item = null;
+    showEnd(answer.standing);
     return;
   }
   ({ item } = answer);
@@ -255,28 +205,15 @@ async function next() {
   if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 
-/** @param {any} standing */
-function over(standing) {
-  item = null;
-  byId('work').hidden = true;
-  byId('over').hidden = false;
-  const key = standing.outcome ? `done.${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused';
-  byId('overText').textContent = word(key);
-  byId('overCode').hidden = !standing.code;
-  byId('code').textContent = standing.code;
-  byId('back').hidden = !standing.address;
-  if (standing.address) byId('back').href = standing.address;
-}
-
 /** @param {boolean} [confirmed] */
 async function finish(confirmed = false) {
   const button = byId('finish');
   if (button.disabled) return; // pressed again before the next recording is on screen
-  if (!confirmed && !edits.marks.length && watched() < LITTLE_WATCHED) {
-    askFirst('finish.title', word('finish.unwatched', { share: watched() }), 'finish.anyway', () => finish(true));
+  if (!confirmed && !edits.marks.length && watched(film) < LITTLE_WATCHED) {
+    askFirst('finish.title', word('finish.unwatched', { share: watched(film) }), 'finish.anyway', () => finish(true));
     return;
   }
-  play(false);
+  playback.play(false);
   button.disabled = true;
   try {
     await outbox.empty();
@@ -297,12 +234,12 @@ async function finish(confirmed = false) {
 
 /** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
 function askFirst(title, text, yes, act) {
-  play(false);
+  playback.play(false);
   ask(title, text, yes, () => guarded(act));
 }
 
 function unusable() {
-  play(false);
+  playback.play(false);
   askWhyUnusable((reason) => guarded(async () => {
     await outbox.empty();
     await post(path('unusable'), { reason });
@@ -319,7 +256,7 @@ function skip() {
 }
 
 function rules() {
-  play(false);
+  playback.play(false);
   sessionStorage.setItem('rules', 'read');
   showRules();
 }
@@ -338,15 +275,15 @@ const acts = {
   minus: () => markMoment(-1, 'key'),
   undo: () => edits.undo(),
   redo: () => edits.redo(),
-  play: () => play(!playing),
+  play: () => playback.play(!playback.playing),
   back: () => go(film.wanted - step()),
   forward: () => go(film.wanted + step()),
   picture_back: () => go(film.wanted - film.plan.full_every),
   picture_forward: () => go(film.wanted + film.plan.full_every),
   far_back: () => go(film.wanted - FAR_SECONDS * film.plan.rate),
   far_forward: () => go(film.wanted + FAR_SECONDS * film.plan.rate),
-  faster: () => changeSpeed(1),
-  slower: () => changeSpeed(-1),
+  faster: () => playback.faster(1),
+  slower: () => playback.faster(-1),
   mark_back: () => toMark(-1),
   mark_forward: () => toMark(1),
   said_forward: () => toUtterance(1),
@@ -388,35 +325,23 @@ for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () =>
 for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(name).addEventListener('click', () => run(name));
 byId('rules').addEventListener('click', rules);
 byId('changeKeys').addEventListener('click', () => {
-  play(false);
+  playback.play(false);
   changeKeys(keys, (changed) => { keys = changed; keep(); });
 });
-byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('code').textContent));
 byId('scrubPicture').checked = person.settings.scrub_picture ?? false;
 byId('scrubPicture').addEventListener('change', keep);
 
-let scrubTo = -1;
-/** @param {number} frame */
-function scrub(frame) {
-  if (scrubTo < 0) requestAnimationFrame(() => { const to = scrubTo; scrubTo = -1; go(to); });
-  scrubTo = frame;
-}
-byId('bar').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
-  if (!film?.plan) return;
-  if (playing) play(false);
-  scrub(timeline.frameAt(event.clientX));
-});
-byId('bar').addEventListener('pointerdown', (/** @type {PointerEvent} */ event) => film?.plan && scrub(timeline.frameAt(event.clientX)));
+playback.follow(timeline);
 byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
-  if (!film?.plan || !byId('scrubPicture').checked || playing) return;
+  if (!film?.plan || !byId('scrubPicture').checked || playback.playing) return;
   const box = byId('view').getBoundingClientRect();
-  scrub(Math.round(((event.clientX - box.left) / box.width) * film.plan.frames));
+  playback.scrub(Math.round(((event.clientX - box.left) / box.width) * film.plan.frames));
 });
 addEventListener('resize', draw);
 addEventListener('beforeunload', (event) => byId('saved').classList.contains('waiting') && event.preventDefault());
 
 keyList();
-play(false);
+playback.play(false);
 outbox.send();
 if (study) await guarded(next);
 else location.replace('/');

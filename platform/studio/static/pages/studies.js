@@ -39,6 +39,17 @@ function marking(study) {
   ];
 }
 
+/** What holds for continuations to judge. @param {any} study */
+function judging(study) {
+  const { round, agents, tasks } = study.continuations;
+  return [
+    setting('raters', study.raters),
+    setting('agents', agents.join(', ') || word('study.all')),
+    setting('tasks', tasks.join(', ') || word('study.all')),
+    setting('round', round ?? word('study.all')),
+  ];
+}
+
 /** @param {any} study */
 function card(study) {
   return make(
@@ -47,7 +58,7 @@ function card(study) {
     make('p', { text: study.title }),
     make('table', {}, make('tbody', {},
       setting('progress', study.want ? word('study.of', study) : study.have),
-      ...(study.kind === 'mark' ? marking(study) : []),
+      ...(study.kind === 'mark' ? marking(study) : study.kind === 'judge' ? judging(study) : []),
       setting('consent', word('study.version', study.consent)))),
     make('div', { class: 'row after' },
       make('button', { text: word(study.open ? 'study.pause' : 'study.open'), data: `open-${study.name}`, onclick: () => guarded(async () => {

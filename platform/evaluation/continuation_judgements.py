@@ -1,0 +1,206 @@
+"""Verdicts of people on continuations of scenarios: whether the agent did what the setter had asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interplay.core.files import JsonLines, sync, write_whole
+from interplay.core.settings_validation import build_config
+from interplay.evaluation.estimates import Estimate, pooled_share, student_difference
+
+logger = logging.getLogger(__name__)
+
+JUDGEMENTS = Path("studio") / "judgements.jsonl"  # in the folder of a run
+JUDGEMENT_BOOTSTRAP_SEED = 13
+
+
+@dataclass(frozen=True)
+class ContinuationJudgement:
+    """One verdict of a person on one continuation."""
+
+    item: str  # what the person was given; one verdict each
+    judge: str  # pseudonym
+    folder: str  # of the stage that recorded it, as "continue" or "round-2/continue"
+    agent: str
+    player: str  # digest of the checkpoint that played, so that verdicts on an earlier one do not count
+    scenario: str
+    continuation: int
+    done: bool
+    at: float  # seconds since the epoch
+
+
+def player_digest(player: Mapping[str, Any]) -> str:
+    """A short digest of the checkpoint that the results of an agent state; another one if it was trained on."""
+    return hashlib.sha256(json.dumps(player, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def read_judgements(root: Path) -> list[ContinuationJudgement]:
+    """The verdicts on continuations of the run in `root`, one for each item, in the order in which they were given.
+
+    Lines that can't be read are left out, with a warning.
+    """
+    rows, damaged = _lines(root).readable()
+    if damaged:
+        logger.warning("%s: %d damaged lines are left out", root / JUDGEMENTS, damaged)
+    return list({row["item"]: build_config(ContinuationJudgement, row) for row in rows}.values())
+
+
+def add_judgement(root: Path, judgement: ContinuationJudgement) -> None:
+    """Adds a verdict; once this returns, it survives a power cut."""
+    lines = _lines(root)
+    lines.append(asdict(judgement))
+    sync(lines.path)
+
+
+def keep_judgements(root: Path, stays: Callable[[ContinuationJudgement], bool]) -> None:
+    """Removes all other verdicts from the file."""
+    every = read_judgements(root)
+    kept = [judgement for judgement in every if stays(judgement)]
+    if len(kept) < len(every):
+        write_whole(root / JUDGEMENTS, "".join(json.dumps(asdict(judgement)) + "\n" for judgement in kept))
+
+
+def _lines(root: Path) -> JsonLines:
+    return JsonLines(root / JUDGEMENTS, key="at")
+
+
+ContinuationKey = tuple[str, int]  # a scenario, and the number of a continuation
+
+
+@dataclass(frozen=True)
+class JudgedContinuations:
+    """The verdicts of people on the continuations of each agent, and what the tests of the tasks say of the same.
+
+    A continuation counts by the mean of its verdicts; intervals are over scenarios, because the continuations of one
+    scenario are alike.
+    """
+
+    verdicts: Mapping[str, Sequence[ContinuationJudgement]]  # by agent
+    tested: Mapping[str, Mapping[ContinuationKey, bool]]  # by agent: success by the test of the recorded task
+    outdated: int = 0  # verdicts on checkpoints that have been replaced
+    _done: Mapping[str, Mapping[ContinuationKey, list[bool]]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        done: dict[str, dict[ContinuationKey, list[bool]]] = {}
+        for agent, verdicts in self.verdicts.items():
+            places: dict[ContinuationKey, list[bool]] = defaultdict(list)
+            for verdict in verdicts:
+                places[verdict.scenario, verdict.continuation].append(verdict.done)
+            done[agent] = dict(places)
+        object.__setattr__(self, "_done", done)
+
+    @property
+    def judges(self) -> int:
+        """The number of people."""
+        return len({verdict.judge for verdicts in self.verdicts.values() for verdict in verdicts})
+
+    def share(self, agent: str) -> Estimate:
+        """The share of judged continuations that people called done; n counts the scenarios."""
+        return _over_scenarios(_means(self._done[agent]))
+
+    def difference(self, agent: str, other: str) -> Estimate | None:
+        """How much more often `agent` succeeds than `other`, with Student's interval over the scenarios in which both
+        were judged; None below two."""
+        ours, theirs = (_by_scenario(_means(self._done[each])) for each in (agent, other))
+        both = sorted(ours.keys() & theirs.keys())
+        if len(both) < 2:
+            return None
+        return student_difference(
+            [np.mean(ours[scenario]) for scenario in both], [np.mean(theirs[scenario]) for scenario in both]
+        )
+
+    def agreement_with_tests(self) -> Estimate | None:
+        """The share of verdicts that equal the test of the task, over all agents; None without a verdict."""
+        alike = [
+            (place, float(done == self.tested[agent][place]))
+            for agent, places in self._done.items()
+            for place, verdicts in places.items()
+            for done in verdicts
+            if place in self.tested[agent]
+        ]
+        return _over_scenarios(alike) if alike else None
+
+    def agreement_of_judges(self) -> Estimate | None:
+        """The share of pairs of verdicts on the same continuation that are equal; None without a pair."""
+        alike = [
+            (place, float(one == other))
+            for places in self._done.values()
+            for place, verdicts in places.items()
+            for one, other in combinations(verdicts, 2)
+        ]
+        return _over_scenarios(alike) if alike else None
+
+    def to_json(self) -> dict[str, Any]:
+        """For summary.json: `agents` with their shares, and both agreements."""
+        agents = {
+            agent: asdict(self.share(agent)) | {"continuations": len(self._done[agent]), "verdicts": len(verdicts)}
+            for agent, verdicts in self.verdicts.items()
+        }
+        tests, judges = self.agreement_with_tests(), self.agreement_of_judges()
+        return {
+            "agents": agents,
+            "judges": self.judges,
+            "agreement_with_tests": asdict(tests) if tests else None,
+            "agreement_of_judges": asdict(judges) if judges else None,
+            "outdated": self.outdated,
+        }
+
+
+def judged_continuations(
+    judgements: Iterable[ContinuationJudgement],
+    players: Mapping[str, str],
+    tested: Mapping[str, Mapping[ContinuationKey, bool]],
+    labels: Mapping[str, str],
+) -> JudgedContinuations | None:
+    """The verdicts on the present continuations of the labeled agents; None without any.
+
+    Args:
+        players: by agent, the `player_digest` of its present results.
+        tested: by agent, the success of each continuation by the test of its task.
+        labels: by agent, its name in the report.
+    """
+    found: dict[str, list[ContinuationJudgement]] = defaultdict(list)
+    outdated = 0
+    for judgement in judgements:
+        if judgement.player != players.get(judgement.agent):
+            outdated += 1
+        elif judgement.agent in labels:
+            found[judgement.agent].append(judgement)
+    if not found:
+        return None
+    ordered = [agent for agent in labels if agent in found]
+    return JudgedContinuations(
+        {labels[agent]: found[agent] for agent in ordered},
+        {labels[agent]: tested[agent] for agent in ordered},
+        outdated,
+    )
+
+
+def _means(places: Mapping[ContinuationKey, Sequence[bool]]) -> Iterator[tuple[ContinuationKey, float]]:
+    """The mean verdict on each continuation."""
+    for place, verdicts in places.items():
+        yield place, float(np.mean(verdicts))
+
+
+def _by_scenario(values: Iterable[tuple[ContinuationKey, float]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for (scenario, _), value in values:
+        found[scenario].append(value)
+    return found
+
+
+def _over_scenarios(values: Iterable[tuple[ContinuationKey, float]]) -> Estimate:
+    """The mean of values, with a bootstrap over scenarios; n counts the scenarios."""
+    groups = list(_by_scenario(values).values())
+    rng = np.random.default_rng(JUDGEMENT_BOOTSTRAP_SEED)
+    return pooled_share([sum(group) for group in groups], [len(group) for group in groups], rng)

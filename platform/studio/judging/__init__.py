@@ -1,0 +1,1 @@
+"""Judging: people watch how agents continue recorded scenarios, and say whether each did what was asked for."""

@@ -1,0 +1,16 @@
+// How a study of recordings ended for a person, in place of the work.
+import { byId } from './dom.js';
+import { word } from './words.js';
+
+/** @param {any} standing */
+export function showEnd(standing) {
+  byId('work').hidden = true;
+  byId('over').hidden = false;
+  const key = standing.outcome ? `done.${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused';
+  byId('overText').textContent = word(key);
+  byId('overCode').hidden = !standing.code;
+  byId('code').textContent = standing.code;
+  byId('copy').onclick = () => navigator.clipboard.writeText(standing.code);
+  byId('back').hidden = !standing.address;
+  if (standing.address) byId('back').href = standing.address;
+}

@@ -1,0 +1,163 @@
+// The judging page: watch how an agent continues, then say whether it did what was asked for.
+import { post, Refused } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { showEnd } from '../end.js';
+import { Film } from '../film.js';
+import { keyName, readable } from '../keys.js';
+import { ask, askWhyUnusable } from '../mark_dialogs.js';
+import { begin, say } from '../page.js';
+import { clock, loadedParts, Playback, watched } from '../playback.js';
+import { Timeline } from '../timeline.js';
+import { word } from '../words.js';
+
+const LITTLE_WATCHED = 50; // percent; below it, a verdict asks once
+/** Action by key, in the order in which they are listed. @type {[string, string, () => any][]} */
+const KEYS = [
+  ['y', 'judge.done', () => judge(true)],
+  ['n', 'judge.not_done', () => judge(false)],
+  ['Space', 'key.play', () => playback.play(!playback.playing)],
+  ['ArrowLeft', 'key.back', () => playback.go(film.wanted - film.plan.strip_every)],
+  ['ArrowRight', 'key.forward', () => playback.go(film.wanted + film.plan.strip_every)],
+  ['ArrowUp', 'key.faster', () => playback.faster(1)],
+  ['ArrowDown', 'key.slower', () => playback.faster(-1)],
+];
+
+await begin();
+const study = new URLSearchParams(location.search).get('study') ?? '';
+const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
+/** @type {any} */ let item = null;
+/** @type {any} */ let film = null;
+let ready = false; // whether the film can be watched
+const playback = new Playback(() => film, ({ playing, speed }) => { byId('play').textContent = word(playing ? 'mark.pause' : 'mark.play', { speed }); });
+const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
+
+/** @param {boolean} on */
+function setReady(on) {
+  ready = on;
+  for (const name of ['done', 'notDone', 'play']) byId(name).disabled = !on;
+}
+
+function draw() {
+  if (!item) return;
+  const begins = { frame: item.judged_from, role: 'world', text: word('judge.from_here') };
+  timeline.draw({ frames: item.frames, cursor: Math.max(0, film.shown), dialogue: [begins, ...item.dialogue], lanes: [], loaded: loadedParts(film) });
+}
+
+/** @param {number} frame */
+function shown(frame) {
+  byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
+  byId('bar').setAttribute('aria-valuetext', clock(film, frame));
+  byId('watched').textContent = word('mark.watched', { share: watched(film) });
+  const heard = [...byId('dialogue').children].filter((row) => Number(row.dataset.frame) <= frame);
+  for (const row of byId('dialogue').children) row.classList.toggle('now', row === heard[heard.length - 1]);
+  draw();
+}
+
+function dialogueRows() {
+  fill(byId('dialogue'), ...item.dialogue.map((/** @type {any} */ each) => make(
+    'li',
+    { class: each.role, 'data-frame': each.frame },
+    make('button', { class: 'go', text: clock(film, each.frame), 'aria-label': word('mark.go', { clock: clock(film, each.frame) }), onclick: () => playback.go(each.frame) }),
+    make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${each.role}`) }), make('span', { text: each.text })),
+  )));
+}
+
+/** The next recording, or how the study ended. */
+async function next() {
+  setReady(false);
+  const answer = await post(`/api/mark/${encodeURIComponent(study)}/next`);
+  if (answer.standing.stage === 'consent') {
+    location.assign(`/consent?study=${encodeURIComponent(study)}`);
+    return;
+  }
+  film?.close();
+  playback.play(false);
+  ({ item } = answer);
+  if (!item) {
+    showEnd(answer.standing);
+    return;
+  }
+  byId('work').hidden = false;
+  byId('loading').hidden = false;
+  byId('count').textContent = word(answer.most ? 'judge.count_of' : 'judge.count', { number: answer.finished + 1, most: answer.most });
+  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  film = opened;
+  try {
+    await opened.open();
+  } catch (error) {
+    if (!opened.closed) say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    return;
+  }
+  if (opened.closed) return; // the recording was skipped in the meantime
+  byId('loading').hidden = true;
+  byId('question').textContent = word('judge.question', { clock: clock(film, item.judged_from) });
+  dialogueRows();
+  setReady(true);
+  byId('bar').focus({ preventScroll: true });
+  playback.play(true);
+}
+
+/** @param {boolean} done @param {boolean} [confirmed] */
+async function judge(done, confirmed = false) {
+  if (!ready) return; // pressed again before the next recording is on screen
+  if (!confirmed && watched(film) < LITTLE_WATCHED) {
+    askFirst('judge.sure', word('finish.unwatched', { share: watched(film) }), 'judge.anyway', () => judge(done, true));
+    return;
+  }
+  setReady(false);
+  try {
+    await post(path('judge'), { done, seen: film.seen.size });
+  } catch (error) {
+    setReady(true); // not kept: the person presses again
+    throw error;
+  }
+  say(byId('message'), '');
+  await next();
+}
+
+/** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
+function askFirst(title, text, yes, act) {
+  playback.play(false);
+  ask(title, text, yes, () => guarded(act));
+}
+
+/** Runs an action; what goes wrong is shown. @param {() => any} act */
+async function guarded(act) {
+  try {
+    await act();
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) location.assign('/i');
+    else say(byId('message'), /** @type {any} */ (error).message, 'bad');
+  }
+}
+
+byId('done').addEventListener('click', () => guarded(() => judge(true)));
+byId('notDone').addEventListener('click', () => guarded(() => judge(false)));
+byId('play').addEventListener('click', () => playback.play(!playback.playing));
+byId('skip').addEventListener('click', () => item && askFirst('skip.title', word('judge.skip'), 'mark.skip', async () => {
+  await post(path('skip'));
+  await next();
+}));
+byId('unusable').addEventListener('click', () => {
+  if (!item) return;
+  playback.play(false);
+  askWhyUnusable((reason) => guarded(async () => {
+    await post(path('unusable'), { reason });
+    await next();
+  }));
+});
+addEventListener('keydown', (event) => {
+  if (!ready || byId('dialog').open || event.ctrlKey || event.metaKey || event.altKey) return;
+  const target = /** @type {any} */ (event.target);
+  const key = keyName(event);
+  const found = KEYS.find(([name]) => name === key);
+  if (!found || (target.matches('button, a') && key === 'Space')) return;
+  event.preventDefault();
+  if (!event.repeat || key.startsWith('Arrow')) guarded(found[2]);
+});
+addEventListener('resize', draw);
+playback.follow(timeline);
+fill(byId('keys'), ...KEYS.map(([key, text]) => make('li', {}, ...readable(key).map((name) => make('kbd', { text: name })), make('span', { text: word(text) }))));
+playback.play(false);
+if (study) await guarded(next);
+else location.replace('/');

@@ -1,0 +1,243 @@
+"""Judging continuations over HTTP: what a person is given, that no verdict is lost or doubled, and what is erased."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_world import LineWorld, record_episode
+from fastapi.testclient import TestClient
+from judged_run import AGENTS, CONTINUATIONS, add_continuations, judge_study
+from studio_client import agree_to, logged_in, open_studio
+
+from interplay.episodes.episode import Episode
+from interplay.episodes.store import EpisodeStore
+from interplay.evaluation.continuation_judgements import JUDGEMENTS, add_judgement, read_judgements
+from interplay.evaluation.scenario_suite import SUITE, read_suite
+from interplay.studio.exports.export_tables import export
+from interplay.studio.people.own_data_routes import erase, kept_of
+from interplay.studio.studies.study import ContinuationChoice
+from interplay.studio.web.studio_context import StudioContext
+
+SCENARIOS = 2
+ALL = SCENARIOS * len(AGENTS) * CONTINUATIONS
+
+
+@pytest.fixture
+def episodes(tmp_path: Path) -> list[Episode]:
+    found = [record_episode(LineWorld(), seed, 6)[0] for seed in range(SCENARIOS)]
+    with EpisodeStore(tmp_path / "store") as store:
+        for episode in found:
+            store.append(episode)
+    return found
+
+
+@pytest.fixture
+def studio(tmp_path: Path, episodes: list[Episode]) -> Iterator[StudioContext]:
+    add_continuations(tmp_path, episodes)
+    with open_studio(tmp_path) as opened:
+        opened.studies.keep(judge_study())
+        yield opened
+
+
+def judge(studio: StudioContext) -> TestClient:
+    client = logged_in(studio, "mark")
+    agree_to(studio, client, "judge")
+    return client
+
+
+def given(client: TestClient) -> Any:
+    answer = client.post("/api/mark/judge/next", json={})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["item"]
+
+
+def say(client: TestClient, item: Any, done: bool) -> Any:
+    answer = client.post(f"/api/items/{item['item']}/judge", json={"done": done})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_person_judges_every_continuation_once_and_blind(studio: StudioContext) -> None:
+    client, items = judge(studio), []
+    while (item := given(client)) is not None:
+        assert item["judged_from"] == 4 and item["dialogue"][0]["role"] == "setter"
+        items.append(item.pop("item"))
+        assert not any(word in str(item) for word in (*AGENTS, "walk-"))
+        say(client, {"item": items[-1]}, done=len(items) % 2 == 0)
+    over = client.post("/api/mark/judge/next", json={}).json()["standing"]
+    assert len(items) == ALL and (over["stage"], over["outcome"]) == ("over", "complete")
+    found = read_judgements(studio.served.root)
+    assert [each.item for each in found] == items
+    assert len({(each.agent, each.scenario, each.continuation) for each in found}) == ALL
+    assert [each.done for each in found] == [number % 2 == 1 for number in range(ALL)]
+
+
+def test_scenarios_of_agents_are_judged_equally_often(studio: StudioContext) -> None:
+    client = judge(studio)
+    for number in range(1, ALL + 1):
+        say(client, given(client), done=True)
+        judged = Counter((each.agent, each.scenario) for each in read_judgements(studio.served.root))
+        counts = [judged[agent, f"walk-{scenario}"] for agent in AGENTS for scenario in range(SCENARIOS)]
+        assert max(counts) - min(counts) <= 1, f"after {number}: {judged}"
+
+
+def test_probabilities_are_those_of_the_draw(studio: StudioContext) -> None:
+    client = judge(studio)
+    for _ in range(ALL):
+        say(client, given(client), done=True)
+    rows = studio.database.rows("SELECT probability FROM assignments ORDER BY created")
+    cells = SCENARIOS * len(AGENTS)
+    first = [1 / (left * CONTINUATIONS) for left in range(cells, 0, -1)]
+    assert [row["probability"] for row in rows] == pytest.approx([*first, *(1 / left for left in range(cells, 0, -1))])
+
+
+def test_two_judges_of_each_continuation(studio: StudioContext) -> None:
+    studio.studies.keep(judge_study(raters=2, goal=3))
+    first, second = judge(studio), judge(studio)
+    for client in (first, second):
+        while (item := given(client)) is not None:
+            say(client, item, done=True)
+    found = Counter((each.agent, each.scenario, each.continuation) for each in read_judgements(studio.served.root))
+    assert sorted(found.values()) == [2, 2, 2]
+    studies = logged_in(studio, "research").get("/api/desk/studies").json()["studies"]
+    assert [(each["have"], each["want"]) for each in studies if each["name"] == "judge"] == [(6, 6)]
+
+
+def test_a_verdict_sent_twice_is_one(studio: StudioContext) -> None:
+    client = judge(studio)
+    item = given(client)
+    say(client, item, done=True)
+    say(client, item, done=False)
+    (kept,) = read_judgements(studio.served.root)
+    assert kept.done and kept.judge == client.get("/api/me").json()["person"]
+
+
+def test_a_kill_after_the_verdict_leaves_one(studio: StudioContext) -> None:
+    client = judge(studio)
+    item = given(client)
+    say(client, item, done=True)
+    studio.database.write("UPDATE assignments SET state = 'open', ended = NULL WHERE id = ?", item["item"])
+    assert given(client)["item"] == item["item"]
+    say(client, item, done=False)
+    assert [each.done for each in read_judgements(studio.served.root)] == [True]
+    assert given(client)["item"] != item["item"]
+
+
+def test_items_are_marked_or_judged(studio: StudioContext) -> None:
+    client = judge(studio)
+    item = given(client)
+    body = {"id": "0" * 32, "frame": 1, "sign": 1}
+    for act, sent in (("marks", body), ("finish", {})):
+        refused = client.post(f"/api/items/{item['item']}/{act}", json=sent)
+        assert refused.status_code == 409 and "judged, not marked" in refused.json()["error"]
+    agree_to(studio, client)
+    marked = client.post("/api/mark/marks/next", json={}).json()["item"]
+    assert "judged_from" not in marked
+    refused = client.post(f"/api/items/{marked['item']}/judge", json={"done": True})
+    assert refused.status_code == 409 and "marked, not judged" in refused.json()["error"]
+    assert client.post("/api/items/another/judge", json={"done": True}).status_code == 404
+
+
+def test_skipped_and_unusable_recordings_get_no_verdict(studio: StudioContext) -> None:
+    first, second = judge(studio), judge(studio)
+    first.post(f"/api/items/{given(first)['item']}/skip", json={})
+    first.post(f"/api/items/{given(first)['item']}/unusable", json={"reason": "dark"})
+    for client, left in ((first, ALL - 2), (second, 1)):
+        count = 0
+        while (item := given(client)) is not None:
+            say(client, item, done=True)
+            count += 1
+        assert count == left, "what one skipped is offered to others, what is unusable to no one"
+
+
+def test_an_agent_that_was_trained_on_is_judged_again(studio: StudioContext, episodes: list[Episode]) -> None:
+    client = judge(studio)
+    begun = given(client)
+    add_continuations(studio.served.root, episodes, update=200)
+    refused = client.post(f"/api/items/{begun['item']}/judge", json={"done": True})
+    assert refused.status_code == 410
+    count = 0
+    while (item := given(client)) is not None:
+        say(client, item, done=True)
+        count += 1
+    assert count == ALL
+
+
+def test_a_study_names_what_there_is(studio: StudioContext, episodes: list[Episode]) -> None:
+    client = logged_in(studio, "research")
+    add_continuations(studio.served.root, episodes, "round-2/continue")
+    chosen = judge_study(continuations=ContinuationChoice(round=2, agents=("bc_rl",), tasks=("walk",)))
+    assert client.post("/api/desk/studies", json=chosen.model_dump()).status_code == 200
+    assert {each.folder for each in studio.continuations.chosen(chosen.continuations)} == {"round-2/continue"}
+    missing = judge_study(continuations=ContinuationChoice(agents=("bc_large",)))
+    refused = client.post("/api/desk/studies", json=missing.model_dump())
+    assert refused.status_code == 422
+    assert "bc_large" in refused.json()["error"] and "agents ['bc', 'bc_rl']" in refused.json()["error"]
+
+
+def test_a_run_without_continuations_says_what_to_type(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        refused = logged_in(studio, "research").post("/api/desk/studies", json=judge_study().model_dump())
+    assert refused.status_code == 422 and "interplay continue" in refused.json()["error"]
+
+
+def test_verdicts_go_with_their_judge(studio: StudioContext) -> None:
+    first, second = judge(studio), judge(studio)
+    for client in (first, second):
+        say(client, given(client), done=True)
+    person, other = (client.get("/api/me").json()["person"] for client in (first, second))
+    assert kept_of(studio, person)["judgements"] == 1
+    (own,) = first.get("/api/data/download").json()["judgements"]
+    assert own.keys() == {"item", "done", "at"}, "people judge blind"
+    erase(studio, person)
+    assert [each.judge for each in read_judgements(studio.served.root)] == [other]
+    assert person not in (studio.served.root / JUDGEMENTS).read_text()
+
+
+def test_verdicts_go_with_the_episode_that_a_scenario_was_cut_from(
+    studio: StudioContext, episodes: list[Episode]
+) -> None:
+    """The person that played it is deleted: its scenario, what agents did in it, and what others said of that."""
+    root, client = studio.served.root, judge(studio)
+    while (item := given(client)) is not None:
+        say(client, item, done=True)
+    played = replace(episodes[0], meta=replace(episodes[0].meta, id="played", people={"solver": "p-gone"}))
+    studio.store.append(played)
+    add_continuations(root, [played, episodes[1]])
+    films = [studio.film_source(each.id).path for each in studio.continuations.all() if each.scenario == "walk-0"]
+    studio.people.add(["play"], "p-gone")
+    erase(studio, "p-gone")
+    assert not any(film.exists() for film in films)
+    assert [each.name for each in read_suite(root / "continue" / SUITE, LineWorld())] == ["walk-1"]
+    assert {each.scenario for each in read_judgements(root)} == {"walk-1"}
+
+
+def test_verdicts_are_exported(studio: StudioContext) -> None:
+    client = judge(studio)
+    say(client, given(client), done=False)
+    folder = studio.served.root / "tables"
+    written = export(studio.served.root, folder, rate=30.0, form="csv", identities=False)
+    assert written.rows["judgements"] == 1
+    header, row = (folder / "judgements.csv").read_text().splitlines()
+    assert header == "item,judge,folder,agent,player,scenario,continuation,done,at" and ",False," in row
+
+
+def test_other_people_see_no_item(studio: StudioContext) -> None:
+    item = given(judge(studio))
+    other = judge(studio)
+    assert other.post(f"/api/items/{item['item']}/judge", json={"done": True}).status_code == 404
+    assert not read_judgements(studio.served.root)
+    assert logged_in(studio, "play").post("/api/mark/judge/next", json={}).status_code == 403
+
+
+def test_a_verdict_of_another_round_stays(studio: StudioContext, episodes: list[Episode]) -> None:
+    root, client = studio.served.root, judge(studio)
+    say(client, given(client), done=True)
+    (kept,) = read_judgements(root)
+    add_judgement(root, replace(kept, item="other", folder="round-2/continue"))
+    assert [each.folder for each in read_judgements(root)] == ["continue", "round-2/continue"]

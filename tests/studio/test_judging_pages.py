@@ -1,0 +1,109 @@
+"""The judging page in Chromium: what a person sees and presses, and that a verdict is kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from judged_run import add_continuations, judge_study
+from playwright.sync_api import Browser, Page, expect
+from small_house import ENV, house, played
+from studio_process import StartedStudio, started
+
+from interplay.episodes.episode import Utterance
+from interplay.evaluation.continuation_judgements import read_judgements
+from interplay.stages.studio_config import StudioConfig
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = StudioConfig(size=(96, 128))
+SAID = (Utterance(0, "setter", "lift the <b>cup</b>"),)
+FILM_MS = 60_000  # the first film on a machine compiles the renderer
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StartedStudio]:
+    episode, _ = played(house())
+    add_continuations(tmp_path, [replace(episode, meta=replace(episode.meta, utterances=SAID))], begins=16)
+    file = tmp_path / "studio" / "studies" / "judge-v1.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(judge_study(title="Judge agents").model_dump_json())
+    with started(tmp_path, ENV, SMALL) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, studio: StartedStudio) -> Iterator[Page]:
+    """The researcher's browser, with the first recording of the study on screen."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.goto(f"{studio.origin}/i#{studio.code}")
+    page.get_by_test_id("continue").click()
+    page.get_by_test_id("study-judge").click()
+    for number in (0, 1):
+        page.get_by_test_id(f"statement-{number}").check()
+    page.get_by_test_id("agree").click()
+    page.wait_for_url(f"{studio.origin}/judge?study=judge")
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    yield page
+    context.close()
+
+
+def watch(page: Page, key: str) -> None:
+    """Waits for the next recording, moves over all of it, and judges by a key."""
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    box = page.get_by_test_id("bar").bounding_box()
+    assert box is not None
+    for share in range(8, 100, 4):
+        page.mouse.move(box["x"] + share / 100 * box["width"], box["y"] + 20)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(page.locator("#watched")).to_contain_text("100%", timeout=FILM_MS)
+    page.keyboard.press(key)
+
+
+def test_a_person_watches_and_judges(page: Page, tmp_path: Path) -> None:
+    expect(page.locator("#dialogue")).to_contain_text("lift the <b>cup</b>")
+    expect(page.get_by_test_id("question")).to_contain_text("From 0:00.53 on")
+    for number, key in enumerate(("y", "n", "y", "n"), 1):
+        expect(page.get_by_test_id("count")).to_have_text(f"recording {number}", timeout=FILM_MS)
+        watch(page, key)
+    expect(page.locator("#overText")).to_contain_text("nothing more to do", timeout=FILM_MS)
+    assert [each.done for each in read_judgements(tmp_path)] == [True, False, True, False]
+
+
+def test_a_verdict_without_watching_asks_once(page: Page, tmp_path: Path) -> None:
+    page.get_by_test_id("play").click()  # the film plays by itself: stop
+    page.get_by_test_id("not-done").click()
+    expect(page.locator("#dialogTitle")).to_have_text("Judge already?")
+    page.get_by_test_id("no").click()
+    assert not read_judgements(tmp_path)
+    page.get_by_test_id("not-done").click()
+    page.get_by_test_id("yes").click()
+    expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
+    (kept,) = read_judgements(tmp_path)
+    assert not kept.done
+
+
+def test_what_was_not_kept_is_pressed_again(page: Page, tmp_path: Path) -> None:
+    """Without an answer the page stays where it is, says so, and takes the verdict once the studio answers."""
+    page.route("**/judge", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    watch(page, "y")
+    expect(page.locator("#message")).not_to_be_empty()
+    expect(page.get_by_test_id("count")).to_have_text("recording 1")
+    assert not read_judgements(tmp_path)
+    page.unroute("**/judge")
+    page.keyboard.press("y")
+    expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
+    assert len(read_judgements(tmp_path)) == 1
+
+
+def test_a_recording_may_be_skipped_or_called_unusable(page: Page, tmp_path: Path) -> None:
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("yes").click()
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    page.get_by_test_id("unusable").click()
+    page.get_by_test_id("yes").click()
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    assert not read_judgements(tmp_path)
