@@ -12,7 +12,7 @@ import pytest
 from fake_world import LineWorld, record_episode
 from fastapi.testclient import TestClient
 from judged_run import AGENTS, CONTINUATIONS, add_continuations, judge_study
-from studio_client import agree_to, logged_in, open_studio
+from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Episode
 from interplay.episodes.store import EpisodeStore
@@ -215,6 +215,12 @@ def test_verdicts_go_with_the_episode_that_a_scenario_was_cut_from(
     assert not any(film.exists() for film in films)
     assert [each.name for each in read_suite(root / "continue" / SUITE, LineWorld())] == ["walk-1"]
     assert {each.scenario for each in read_judgements(root)} == {"walk-1"}
+
+
+def test_an_invitation_leads_to_the_page_of_judging(studio: StudioContext) -> None:
+    code = studio.invitations.make(["mark"], study="judge", seconds=60.0)
+    entered = visitor(studio).post("/api/enter", json={"code": code})
+    assert entered.json()["page"] == "/judge?study=judge"
 
 
 def test_verdicts_are_exported(studio: StudioContext) -> None:

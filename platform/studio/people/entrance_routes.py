@@ -79,7 +79,7 @@ def _first_page(studio: StudioContext, invitation: Invitation, person: Person) -
     study = studio.studies.find(invitation.study)
     if study is None or study.role not in person.roles:
         return "/"
-    return f"/{'play' if study.is_live else 'mark'}?study={study.name}"
+    return f"{study.page}?study={study.name}"
 
 
 def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:

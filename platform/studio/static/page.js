@@ -69,11 +69,6 @@ function bar(person) {
   );
 }
 
-/** The page of a study. @param {{kind: string}} study */
-export function pageOf(study) {
-  return ['mark', 'judge'].includes(study.kind) ? `/${study.kind}` : '/play';
-}
-
 /** Shows a message that screen readers read out. @param {Element} place @param {string} text @param {string} [kind] */
 export function say(place, text, kind = '') {
   place.replaceChildren(text ? make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text }) : '');

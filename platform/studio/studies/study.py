@@ -136,6 +136,11 @@ class Study(Strict):
         """Whether people play in it."""
         return self.kind not in ("mark", "judge")
 
+    @property
+    def page(self) -> str:
+        """The path of the page on which people take part."""
+        return "/play" if self.is_live else f"/{self.kind}"
+
     @model_validator(mode="after")
     def _agents_to_evaluate(self) -> Study:
         if (self.kind == "evaluate") != bool(self.live.agents):

@@ -33,6 +33,7 @@ def open_studies(studio: Studio, person: Someone) -> dict[str, Any]:
             {
                 "name": study.name,
                 "kind": study.kind,
+                "page": study.page,
                 "title": study.title,
                 "text": study.text,
                 "open": study.open,

@@ -1,7 +1,7 @@
 // Consent comes before any data of a person.
 import { get, post } from '../api.js';
 import { byId, fill, make, onSubmit } from '../dom.js';
-import { begin, pageOf, say } from '../page.js';
+import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
 await begin();
@@ -28,7 +28,7 @@ if (!study) {
     const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
     try {
       await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, text: consent.text, ticked });
-      location.assign(`${pageOf(study)}?study=${encodeURIComponent(name)}`);
+      location.assign(`${study.page}?study=${encodeURIComponent(name)}`);
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
     }

@@ -1,7 +1,7 @@
 // What a person can do here: its studies, and for researchers the desk.
 import { get } from '../api.js';
 import { byId, fill, make } from '../dom.js';
-import { begin, pageOf, say } from '../page.js';
+import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
 const DESK = [
@@ -18,7 +18,7 @@ function card(study) {
   const { standing } = study;
   const query = `?study=${encodeURIComponent(study.name)}`;
   const over = standing.stage === 'over';
-  const page = pageOf(study);
+  const { page } = study;
   const ended = page === '/play' ? 'play.over_complete' : `done.${standing.outcome}`;
   const state = over ? word(standing.outcome ? ended : standing.paused === 'closed' ? 'done.closed' : 'done.paused') : '';
   const where = standing.stage === 'consent' && page !== '/play' ? `/consent${query}` : `${page}${query}`;
