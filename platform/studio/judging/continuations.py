@@ -117,12 +117,12 @@ class Continuations:
         return self._read[file][1]
 
     def _rows(self, folder: Path, content: Mapping[str, Any], agent: str) -> list[RecordedContinuation]:
-        place = str(folder.relative_to(self._root))
+        if "results" not in content:  # stage.json
+            return []
+        place, player = str(folder.relative_to(self._root)), player_digest(content["agent"])
         return [
-            RecordedContinuation(
-                place, agent, row["scenario"], row["continuation"], row["kind"], player_digest(content["agent"])
-            )
-            for row in content.get("results", ())  # stage.json has none
+            RecordedContinuation(place, agent, row["scenario"], row["continuation"], row["kind"], player)
+            for row in content["results"]
         ]
 
 
