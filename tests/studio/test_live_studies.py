@@ -261,7 +261,10 @@ def test_an_episode_that_is_left_out_counts_for_its_person_and_not_for_the_goal(
         progression, study = studio.progression, FIRST_PLAY.model_copy(update={"goal": 2, "most_episodes": 3})
         researcher, player = logged_in(studio, "research"), studio.people.add(["play"], "p-bbbbbb")
         studio.people.agree(player.id, "live", 1, "", ())
-        assert progression.standing(player, study).stage == "over"
+        over = progression.standing(player, study)
+        assert (over.stage, over.outcome) == ("over", "not_needed"), "others have played all that is wanted"
+        studio.people.agree("p-aaaaaa", "live", 1, "", ())
+        assert progression.standing(studio.people.add(["play"], "p-aaaaaa"), study).outcome == "complete"
         studio.store.flag(studio.store.ids()[0], "a test")
         assert progression.standing(player, study).stage == "play"
         studio.studies.keep(study)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_world import LineWorld, record_episode
+from fastapi.testclient import TestClient
 from studio_client import logged_in, open_studio
 from test_marking import STEPS, change_study, episode_of, filled, finish, given, golden, rater
 
@@ -45,6 +46,32 @@ def test_the_goal_of_a_study_counts_only_its_recordings_that_are_still_there(stu
     assert progress(studio) == (2, 2)
     studio.store.flag(kept, "a test of the studio")
     assert given(second) is not None
+
+
+def test_only_people_that_have_finished_a_recording_get_the_code_of_complete_work(studio: StudioContext) -> None:
+    change_study(studio, goal=1, codes={"complete": "C-1", "not_needed": "N-1"})
+    worked, skipped, late = rater(studio), rater(studio), rater(studio)
+    finish(worked, given(worked))
+    studio.assignments.give(person_of(skipped), "marks", 1, Choice(studio.store.ids()[0], "mark", "random", 1.0))
+    skipped.post(f"/api/items/{given(skipped)['item']}/skip")
+    assert [ending(each) for each in (worked, skipped, late)] == [
+        ("complete", "C-1"),
+        ("not_needed", "N-1"),
+        ("not_needed", "N-1"),
+    ]
+    change_study(studio, codes={"complete": "C-1"})
+    assert ending(late) == ("not_needed", ""), "no code rather than that of complete work"
+
+
+def person_of(client: TestClient) -> str:
+    return str(client.get("/api/me").json()["person"])
+
+
+def ending(client: TestClient) -> tuple[str, str]:
+    """The outcome and the code of a person for which nothing is left to mark."""
+    answer = client.post("/api/mark/marks/next", json={}).json()
+    assert answer["item"] is None
+    return answer["standing"]["outcome"], answer["standing"]["code"]
 
 
 def test_golds_from_elsewhere_do_not_count_for_the_goal(studio: StudioContext) -> None:

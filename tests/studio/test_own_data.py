@@ -247,6 +247,7 @@ def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_p
         )
         (played,) = studio.store.ids()
         people = {seat: logged_in(studio, "play") for seat in ("setter", "copilot")}
+        agree_to(studio, people["setter"], FIRST_PLAY.name)
         names = {seat: client.get("/api/me").json()["person"] for seat, client in people.items()}
         session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
         studio.database.write(session, "s1", played, json.dumps(names))
@@ -261,6 +262,19 @@ def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_p
     assert [each["text"] for each in ours["setter"]["said"]] == ["setter"]
     assert [each["frame"] for each in ours["copilot"]["said"]] == [3], "what the agent said is not the person's"
     assert names["setter"] not in kept["copilot"].text and ours["copilot"]["seats"] == ["copilot"]
+
+
+def test_a_person_that_has_only_agreed_gets_the_code_of_those_that_withdraw(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        marks = studio.studies.find("marks")
+        assert marks is not None
+        for study in (marks, FIRST_PLAY):
+            studio.studies.keep(study.model_copy(update={"codes": {"withdrew": f"W-{study.name}"}}))
+        client = logged_in(studio, "mark", "play")
+        agree_to(studio, client)
+        person = client.get("/api/me").json()["person"]
+        gone = client.post("/api/data/delete", json={"person": person}).json()
+        assert [each["code"] for each in gone["ways_back"]] == ["W-marks"], "and none of a study without its consent"
 
 
 def test_the_reasons_for_which_recordings_are_left_out_forget_a_person(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from interplay.studio.marks.assignment import KEPT_IN_STORE, TESTS, Assignment
 from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark, stored_frame
-from interplay.studio.marks.standing import StudyStanding
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Rater, Studio, answering
@@ -76,7 +75,7 @@ def next_item(study: str, studio: Studio, person: Rater) -> dict[str, Any]:
         while (given := _open_item(studio, person, study)) is None:
             choice = studio.progression.next(person, wanted, standing)
             if choice is None:
-                over = StudyStanding("over", outcome="complete")
+                over = studio.progression.nothing_left(person, wanted)
                 return {"item": None, "standing": over.to_json(wanted)}
             studio.assignments.give(person.id, study, wanted.version, choice)
     had = studio.assignments.of_person(person.id, study)

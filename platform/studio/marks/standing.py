@@ -26,7 +26,7 @@ class StudyStanding:
     """The stage; with `over`, the outcome, or the reason for the pause."""
 
     stage: StudyStage
-    outcome: str = ""  # complete, screened_out
+    outcome: str = ""  # complete, not_needed, screened_out
     paused: str = ""
     tries_left: int = 0
 
@@ -106,8 +106,12 @@ class Progression:
         """Play, or over once all that is wanted of the person or the study is played."""
         enough = study.most_episodes and self.played(study, person.id) >= study.most_episodes
         if enough or (study.goal and self.usable(study) >= study.goal):
-            return StudyStanding("over", outcome="complete")
+            return self.nothing_left(person, study)
         return StudyStanding("play")
+
+    def nothing_left(self, person: Person, study: Study) -> StudyStanding:
+        """The end where nothing is left to do: `complete` only for those that have finished an episode."""
+        return StudyStanding("over", outcome="complete" if self.finished(person, study) else "not_needed")
 
     def _marking(self, person: Person, study: Study) -> StudyStanding:
         """Practice, qualification or items, or over after the last try at the qualification.

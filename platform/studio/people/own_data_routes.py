@@ -103,12 +103,8 @@ def delete(
         raise HTTPException(409, f"type {person.id} to delete what is yours")
     if person.id == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
-    taken_part = {session["study"] for session in played(studio, person.id)}
-    ways_back = [
-        study.way_back("withdrew")
-        for study in studio.studies.newest()
-        if study.name in taken_part or studio.assignments.of_person(person.id, study.name)
-    ]
+    agreed = {row["study"] for row in studio.database.rows("SELECT study FROM consents WHERE person = ?", person.id)}
+    ways_back = [study.way_back("withdrew") for study in studio.studies.newest() if study.name in agreed]
     kept_in = erase_and_dismiss(studio, house, person.id)
     response.delete_cookie(cookie_name(request))
     return {"deleted": True, "kept_in": kept_in, "ways_back": [each for each in ways_back if any(each.values())]}

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from interplay.stages.live_config import PERSON, LiveConfig
 
-OUTCOMES = ("complete", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
+OUTCOMES = ("complete", "not_needed", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
 MOST = 10**9  # largest number in a study; SQLite holds 64 bits
 NAME = r"^[a-z][a-z0-9-]{0,39}$"
 

@@ -19,7 +19,7 @@ function card(study) {
   const query = `?study=${encodeURIComponent(study.name)}`;
   const over = standing.stage === 'over';
   const { page } = study;
-  const ended = page === '/play' ? 'play.over_complete' : `done.${standing.outcome}`;
+  const ended = page === '/play' ? `play.over_${standing.outcome}` : `done.${standing.outcome}`;
   const state = over ? word(standing.outcome ? ended : standing.paused === 'closed' ? 'done.closed' : 'done.paused') : '';
   const where = standing.stage === 'consent' && page !== '/play' ? `/consent${query}` : `${page}${query}`;
   return make(

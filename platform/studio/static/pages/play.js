@@ -48,7 +48,8 @@ function leadsElsewhere({ standing }) {
 /** Nothing is left to play in this study. @param {any} standing */
 function finished(standing) {
   stage('over');
-  byId('overText').textContent = word(standing.outcome ? 'play.over_complete' : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
+  byId('overTitle').hidden = true; // there was no episode now
+  byId('overText').textContent = word(standing.outcome ? `play.over_${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
   byId('again').hidden = true;
   wayBack(standing);
 }
@@ -99,6 +100,7 @@ async function lobby() {
     if (state.state === 'no_partner' || state.state === 'no_agent') {
       room?.close();
       stage('over');
+      byId('overTitle').hidden = true;
       byId('overText').textContent = text;
       byId('again').onclick = () => location.reload();
       return wayBack(state);
