@@ -38,7 +38,7 @@ PEOPLE = {"setter": "p-2", "solver": "p-1"}
 def test_a_session_that_was_killed_before_it_began_is_noted_as_interrupted(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         for name in ("no-journal", "no-head"):
-            row = (name, "live", 1, 0.0, json.dumps({"solver": "p-1"}))
+            row = (name, "live", 1, 7.0, json.dumps({"solver": "p-1"}))
             studio.database.write(
                 "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)", *row
             )
@@ -49,7 +49,7 @@ def test_a_session_that_was_killed_before_it_began_is_noted_as_interrupted(tmp_p
         live.start()
         rows = studio.database.rows("SELECT ended, outcome FROM sessions")
     assert not live.sessions and not torn.exists()
-    assert [(row["ended"] > 0, row["outcome"]) for row in rows] == [(True, "interrupted")] * 2
+    assert [(row["ended"], row["outcome"]) for row in rows] == [(7.0, "interrupted")] * 2, "nothing was played"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_session_whose_journal_cannot_be_read_has_failed(
             assert not live.sessions
             ends += studio.database.rows("SELECT ended, outcome FROM sessions")
     assert journal.read_bytes() == written
-    assert ends[0]["ended"] and ends[0]["outcome"] == "failed: s1.journal can't be read"
+    assert ends[0]["ended"] == journal.stat().st_mtime and ends[0]["outcome"] == "failed: s1.journal can't be read"
     assert tuple(ends[1]) == tuple(ends[0]), "a later start changes nothing"
     assert f"{journal} can't be continued" in caplog.text and "restore the file" in caplog.text
 

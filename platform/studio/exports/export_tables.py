@@ -22,6 +22,7 @@ from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.continuation_judgements import read_judgements
 from interplay.studio.marks import rater_quality
+from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
 
@@ -164,11 +165,7 @@ def _of_people(database: StudioDatabase, store: EpisodeStore) -> dict[str, Rows]
     seated = [(person, session) for session in sessions for person in session["seats"].values()]
     marked, episodes = Counter(mark.rater for mark in store.marks()), Counter(person for person, _ in seated)
     finished = Counter(given["person"] for given in assignments if given["state"] == "finished")
-    seconds: Counter[str] = Counter()
-    for given in assignments:
-        seconds[given["person"]] += int((given["ended"] or given["created"]) - given["created"])
-    for person, session in seated:
-        seconds[person] += int((session["ended"] or session["started"]) - session["started"])
+    seconds = active_seconds(database)
     people = [
         {
             "person": row["id"],

@@ -46,6 +46,7 @@ class HostedSession:
         self.viewers: dict[str, list[Viewer]] = {seat: [] for seat in SEATS}
         self.started: dict[str, Any] | None = None
         self.ended: dict[str, Any] | None = None
+        self.left_off: float | None = None  # when an earlier start of the studio last played it, until it is played on
         self._over = over
         self._connect_agents = connect_agents
         self._last_news: dict[str, dict[str, Any]] = {}
@@ -261,6 +262,8 @@ class HostedSession:
 
     def _enter(self, phase: str, why: str) -> None:
         self.phase, self.since, self._why = phase, time.monotonic(), why
+        if phase == "playing":
+            self.left_off = None
         self._tell(self._state())
 
     def _state(self) -> dict[str, Any]:

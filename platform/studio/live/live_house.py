@@ -55,14 +55,15 @@ class LiveHouse:
             except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
                 self._end_unreadable(journal, error)
                 continue
-            self._host(settings, resume=True)
+            left_off = journal.stat().st_mtime
+            self._host(settings, resume=True).left_off = left_off
         self._end_lost()
 
     def _end_lost(self) -> None:
         """Notes the end of sessions that were killed before they had a journal: nothing was played in them."""
-        for row in self.studio.database.rows("SELECT id FROM sessions WHERE ended IS NULL"):
+        for row in self.studio.database.rows("SELECT id, started FROM sessions WHERE ended IS NULL"):
             if not (self._journals / f"{row['id']}{SUFFIX}").exists():
-                self._note_end(row["id"], "interrupted")
+                self._note_end(row["id"], "interrupted", row["started"])
 
     def _end_unreadable(self, journal: Path, error: Exception) -> None:
         """Notes the end of a session whose journal can't be read. The file stays: a later start continues it if it has
@@ -74,12 +75,13 @@ class LiveHouse:
             type(error).__name__,
             error,
         )
-        self._note_end(journal.name.removesuffix(SUFFIX), f"failed: {journal.name} can't be read")
+        outcome = f"failed: {journal.name} can't be read"
+        self._note_end(journal.name.removesuffix(SUFFIX), outcome, journal.lstat().st_mtime)
 
-    def _note_end(self, session: str, outcome: str) -> None:
+    def _note_end(self, session: str, outcome: str, ended: float) -> None:
         """Closes the row of a session that is still open."""
         self.studio.database.write(
-            "UPDATE sessions SET ended = ?, outcome = ? WHERE id = ? AND ended IS NULL", time.time(), outcome, session
+            "UPDATE sessions SET ended = ?, outcome = ? WHERE id = ? AND ended IS NULL", ended, outcome, session
         )
 
     async def close(self) -> None:
@@ -230,7 +232,7 @@ class LiveHouse:
                 return
         self.studio.database.write(
             "UPDATE sessions SET ended = ?, outcome = ?, episode = ? WHERE id = ?",
-            time.time(),
+            session.left_off or time.time(),
             message["why"],
             episode,
             session.settings.session,

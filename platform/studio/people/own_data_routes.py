@@ -22,6 +22,7 @@ from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
+from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.audit import without
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
@@ -47,17 +48,16 @@ class Deletion(Strict):
 @router.get("")
 def summary(studio: Studio, person: Someone) -> dict[str, Any]:
     """How much is kept of the person."""
-    given = studio.database.rows("SELECT state, created, ended FROM assignments WHERE person = ?", person.id)
+    given = studio.database.rows("SELECT state FROM assignments WHERE person = ?", person.id)
     consents = studio.database.rows("SELECT study, version, at FROM consents WHERE person = ?", person.id)
     sessions = played(studio, person.id)
-    spans = [(row["created"], row["ended"]) for row in given] + [(each["started"], each["ended"]) for each in sessions]
     return {
         "person": person.id,
         "consents": [dict(row) for row in consents],
         "marks": sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person.id)),
         "episodes": sum(row["state"] == "finished" for row in given),
         "played": sum(each["episode"] is not None for each in sessions),
-        "minutes": round(sum((ended or began) - began for began, ended in spans) / 60, 1),
+        "minutes": round(active_seconds(studio.database)[person.id] / 60, 1),
     }
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from interplay.core.typed_name import typed_name
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.marks.mark_choice import SCORED
+from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.own_data_routes import Deletion, erase_and_dismiss, kept_of
 from interplay.studio.people.person import RESEARCHER, Role
 from interplay.studio.studies.study import Strict, Study
@@ -108,19 +109,18 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
     done = {
         row["person"]: row
         for row in studio.database.rows(
-            "SELECT person, sum(state = 'finished') AS episodes, sum(coalesce(ended, created) - created) AS seconds, "
-            "max(coalesce(ended, created)) AS last FROM assignments GROUP BY person"
+            "SELECT person, sum(state = 'finished') AS episodes, max(coalesce(ended, created)) AS last "
+            "FROM assignments GROUP BY person"
         )
     }
     live: dict[str, list[Any]] = defaultdict(list)  # sessions of each person
-    query = "SELECT seats, started, coalesce(ended, started) AS ended, episode FROM sessions"
+    query = "SELECT seats, coalesce(ended, started) AS ended, episode FROM sessions"
     for session in studio.database.rows(query):
         for seated in json.loads(session["seats"]).values():
             live[seated].append(session)
-    listed = []
+    listed, seconds = [], active_seconds(studio.database)
     for person in studio.people.all():
         row, sessions = done.get(person.id), live[person.id]
-        seconds = (row["seconds"] if row else 0) + sum(each["ended"] - each["started"] for each in sessions)
         listed.append(
             {
                 "person": person.id,
@@ -129,7 +129,7 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
                 "marks": len(studio.store.marks(rater=person.id)),
                 "episodes": row["episodes"] if row else 0,
                 "sessions": sum(each["episode"] is not None for each in sessions),
-                "minutes": round(seconds / 60, 1),
+                "minutes": round(seconds[person.id] / 60, 1),
                 "last": max([*([row["last"]] if row else []), *(each["ended"] for each in sessions)], default=None),
             }
         )
