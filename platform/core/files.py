@@ -55,9 +55,23 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
         sync(path.parent)
 
 
-def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
-    """Writes a file atomically; see `replacing`. Text is encoded as UTF-8."""
+def private_folder(path: Path) -> None:
+    """Makes a folder that only its owner may read; one that exists keeps its permissions."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
+def private_file(path: Path) -> None:
+    """Makes an empty file that only its owner may read; one that exists keeps its content and its permissions."""
+    if not path.exists():
+        path.touch(mode=0o600)
+
+
+def write_whole(path: Path, data: bytes | str, *, durable: bool = True, private: bool = False) -> None:
+    """Writes a file atomically; see `replacing`. Text is encoded as UTF-8. With `private`, only its owner reads it."""
     with replacing(path, durable=durable) as temporary:
+        if private:
+            private_file(temporary)
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
 
 

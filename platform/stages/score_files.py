@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from interplay.core.files import private_folder
+
 SCORES, MEMORIES = "scores.json", "memories.npz"
 LOCK = ".scores.lock"
 
@@ -18,7 +20,7 @@ def changing_scores(folder: Path) -> Iterator[None]:
     A deletion first removes an episode from the store, then its score; scoring lists the episodes of the store and
     writes their scores within one block. So no score of a deleted episode stays, whichever of both comes first.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     with (folder / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

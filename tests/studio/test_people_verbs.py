@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import stat
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +19,10 @@ from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.episodes.episode import Mark, Prompt
 from interplay.stages.run import open_run
+from interplay.stages.score_files import changing_scores
 from interplay.studio.exports.export_tables import COLUMNS, as_csv, export
 from interplay.studio.marks.assignment import Choice
+from interplay.studio.people.invitation import make_invitation
 
 
 def marked(root: Path) -> tuple[str, str]:
@@ -107,6 +112,42 @@ def test_what_a_player_did_is_listed_by_played_episodes_and_their_time(tmp_path:
         assert (listed["sessions"], listed["minutes"], listed["last"]) == (1, 2.0, 660.0)
         kept = player.get("/api/data").json()
         assert (kept["played"], kept["minutes"]) == (1, 2.0), "nothing was played in the second session"
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """New files are readable by everyone, unless they are made otherwise."""
+    before = os.umask(0o000)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_only_the_owner_reads_what_the_studio_keeps_of_people(tmp_path: Path) -> None:
+    with open_studio(tmp_path / "run") as studio:
+        logged_in(studio, "mark")
+        folder = studio.served.folder
+        kept = {file.name: modes(file) for file in folder.glob("studio.db*")}
+        assert kept == dict.fromkeys(["studio.db", "studio.db-wal", "studio.db-shm"], 0o600)
+        assert modes(folder) == 0o700
+    make_invitation(tmp_path / "invited", ["mark"], seconds=60.0)
+    with changing_scores(tmp_path / "scored" / "studio"):
+        pass
+    assert [modes(tmp_path / run / "studio") for run in ("invited", "scored")] == [0o700, 0o700]
+    export(tmp_path / "run", tmp_path / "out", rate=30.0, form="csv", identities=True)
+    assert {modes(file) for file in (tmp_path / "out").iterdir()} == {0o600} and modes(tmp_path / "out") == 0o700
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_permissions_that_the_researcher_has_chosen_stay(tmp_path: Path) -> None:
+    (tmp_path / "studio").mkdir(mode=0o750)
+    (tmp_path / "studio" / "studio.db").touch(mode=0o640)
+    with open_studio(tmp_path) as studio:
+        assert (modes(studio.served.folder), modes(studio.served.folder / "studio.db")) == (0o750, 0o640)
+
+
+def modes(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interplay.core.files import write_whole
+from interplay.core.files import private_folder, write_whole
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
@@ -81,9 +81,10 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
         tables["judgements"] = [vars(judgement) for judgement in read_judgements(root)]
         if identities:
             tables["identities"] = [dict(row) for row in database.rows("SELECT * FROM identities ORDER BY person")]
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     for name, rows in tables.items():
-        write_whole(folder / f"{name}.{form}", as_csv(rows, COLUMNS[name]) if form == "csv" else as_lines(rows))
+        text = as_csv(rows, COLUMNS[name]) if form == "csv" else as_lines(rows)
+        write_whole(folder / f"{name}.{form}", text, private=True)
     AuditLog(root / "studio" / "audit.jsonl").note("export", "", tables=sorted(tables))
     return Exported({name: len(rows) for name, rows in tables.items()}, unread)
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from interplay.core.files import private_folder
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.person import ROLES, People, Person
 from interplay.studio.people.studio_database import StudioDatabase
@@ -70,7 +71,7 @@ class Invitations:
 def make_invitation(root: Path, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float) -> str:
     """Makes an invitation to the studio of the run in `root`, running or not, and returns its code."""
     folder = root / "studio"
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     with closing(StudioDatabase(folder / "studio.db")) as database:
         code = Invitations(database).make(roles, study=study, uses=uses, seconds=seconds)
     AuditLog(folder / "audit.jsonl").note("invitation", "", roles=sorted(roles), study=study, uses=uses)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from interplay.core.files import private_file
 from interplay.core.sqlite_transaction import transaction
 
 STUDIO_VERSION = 2
@@ -55,6 +56,7 @@ class StudioDatabase:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
+        private_file(path)  # SQLite gives its two companions the permissions of the file
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._connection.row_factory = sqlite3.Row
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()

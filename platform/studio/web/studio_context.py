@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from interplay.core.files import private_folder
 from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import SCRIPTED, LiveConfig
@@ -81,7 +82,7 @@ class StudioContext:
 
     def __init__(self, served: ServedRun) -> None:
         self.served = served
-        served.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(served.folder)
         self._lock = _locked(served.folder / LOCK)
         self.database = StudioDatabase(served.folder / "studio.db")
         self.people = People(self.database)
