@@ -39,6 +39,7 @@ def test_the_partner_of_a_person_that_leaves_gets_its_code(tmp_path: Path, delet
         researcher(studio).post("/api/desk/studies", study)
         visitors = invited(tmp_path, studio, 2)
         players = seated(visitors)
+        of_seat = dict(zip(players, visitors, strict=True))
         for player in players.values():
             player.until("state", state="playing")
         gone, ending = (
@@ -50,8 +51,18 @@ def test_the_partner_of_a_person_that_leaves_gets_its_code(tmp_path: Path, delet
         else:
             players[gone].send("leave")
         assert players.pop(gone).until("end") == ending
-        (stays,) = players.values()
-        assert stays.until("end") == ending | {"code": "ALONE", "address": addresses["partner_left"]}
+        ((seat, stays),) = players.items()
+        shown = ending | {"code": "ALONE", "address": addresses["partner_left"]}
+        assert stays.until("end") == shown
+        last = of_seat[seat].get("/api/live")["last"]
+        assert last.pop("session") and last == shown, "for a page that had no connection at the end"
+        if not deletes:
+            last = of_seat[gone].get("/api/live")["last"]
+            assert last.pop("session") and last == ending
+            again = seated(visitors)
+            assert [each.get("/api/live")["last"] for each in visitors] == [None, None], "they play again"
+            for player in again.values():
+                player.until("hello")
 
 
 @pytest.mark.parametrize(("why", "code"), [("failed", "TECHNICAL"), ("interrupted", "TECHNICAL"), ("time", None)])

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute, expect
+from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
 from test_live_protocol import ROOM, invited, researcher
@@ -23,10 +23,51 @@ def small(live: LiveConfig) -> StudioConfig:
     return StudioConfig(size=(48, 64), live=live)
 
 
+def test_a_page_without_a_connection_at_the_end_shows_its_code_later(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(away_seconds=600))) as studio:
+        desk = researcher(studio)
+        desk.post("/api/desk/studies", {**FIRST_PLAY.model_dump(mode="json"), "codes": {"partner_left": "AL0NE"}})
+        visitor, partner = invited(tmp_path, studio, 2)
+        page = opened(browser, studio, visitor, press="practice")
+        sockets: list[WebSocketRoute] = []
+        failed: list[Route] = []
+
+        def connect(socket: WebSocketRoute) -> None:
+            sockets.append(socket)
+            phases = {each["phase"] for each in desk.get("/api/live/sessions")["sessions"]}
+            if len(sockets) == 1 or phases == {"ended"}:
+                socket.connect_to_server()
+            else:
+                socket.close(code=1012)
+
+        def fail_once(route: Route) -> None:
+            failed.append(route)
+            route.abort() if len(failed) == 1 else route.continue_()
+
+        page.route_web_socket("**/live/**", connect)
+        page.reload()
+        page.get_by_test_id("ready").click()
+        partner.post("/api/live/consent", {"version": 1})
+        player = partner.sit(*partner.join())
+        wait_until(page, "window.studio.drawn > 3")
+        page.route("**/api/live?*", fail_once)
+        sockets[0].close(code=1012)
+        player.send("leave")
+        player.until("end")
+        expect(page.locator("#code")).to_have_text("AL0NE", timeout=60_000)
+        assert len(failed) > 1
+        page.reload()
+        expect(page.locator("#code")).to_have_text("AL0NE", timeout=60_000)
+        expect(page.get_by_test_id("saved")).to_contain_text("A player has left")
+        page.get_by_test_id("continue").click()
+        expect(page.locator("#lobbyText")).to_contain_text("Waiting for a partner", timeout=60_000)
+        page.context.close()
+
+
 def test_a_lobby_whose_study_ends_shows_the_code(tmp_path: Path, browser: Browser) -> None:
     with started(tmp_path, ROOM, small(LiveConfig())) as studio:
         desk = researcher(studio)
-        study = {**FIRST_PLAY.model_dump(mode="json"), "goal": 1, "codes": {"complete": "C0DE"}}
+        study = {**FIRST_PLAY.model_dump(mode="json"), "goal": 1, "codes": {"not_needed": "C0DE"}}
         desk.post("/api/desk/studies", study)
         (visitor,) = invited(tmp_path, studio, 1)
         page = opened(browser, studio, visitor)
@@ -36,7 +77,7 @@ def test_a_lobby_whose_study_ends_shows_the_code(tmp_path: Path, browser: Browse
         database.insert("sessions", id="another", episode="one", **played)
         database.close()
         expect(page.locator("#code")).to_have_text("C0DE", timeout=60_000)
-        expect(page.get_by_test_id("saved")).to_contain_text("nothing more to play")
+        expect(page.get_by_test_id("saved")).to_contain_text("nothing is left for you")
         page.context.close()
 
 

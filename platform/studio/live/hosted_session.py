@@ -56,6 +56,7 @@ class HostedSession:
         self._tasks: list[asyncio.Task[None]] = []
         self._restarts = 0
         self._away_since: float | None = None
+        self.endings: dict[str, dict[str, Any]] = {}  # by pseudonym, the last message to the page
         self._left: set[str] = set()  # seats in which another player plays on
         self._leavers: set[str] = set()  # see `end`
         self._ending = ""  # why the session is to end, for a process that has not started yet
@@ -131,8 +132,8 @@ class HostedSession:
 
     def _dismiss(self, seat: str) -> None:
         """Closes the sockets of a seat whose person has left."""
+        self._tell_end({"kind": "end", "why": "left"}, [seat])
         for viewer in self.viewers[seat]:
-            viewer.tell({"kind": "end", "why": "left"})
             viewer.close("you have left the episode")
         self.viewers[seat] = []
 
@@ -293,14 +294,19 @@ class HostedSession:
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
         ending = {"kind": "end", "why": message["why"]}  # people play blind: the agent that has failed stays unnamed
-        self._tell(ending, [seat for seat in self.people if seat in self._leavers])
+        self._tell_end(ending, [seat for seat in self.people if seat in self._leavers])
         known = message["why"] != "left" or self._leavers  # unknown where a killed studio had ended the session
         way_back = self.settings.ways_back.get(EARLY_OUTCOMES.get(message["why"], ""), {}) if known else {}
-        self._tell({**ending, **way_back}, [seat for seat in self.people if seat not in self._leavers])
+        self._tell_end({**ending, **way_back}, [seat for seat in self.people if seat not in self._leavers])
         self._tell({**ending, "text": problem}, [WATCH])
         for viewers in self.viewers.values():
             for viewer in viewers:
                 viewer.close("the episode has ended")
+
+    def _tell_end(self, ending: dict[str, Any], seats: list[str]) -> None:
+        """Sends people the end, and keeps it for pages that have no connection at this moment."""
+        self.endings.update({self.settings.people[seat]: ending for seat in seats if seat in self.settings.people})
+        self._tell(ending, seats)
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
         """Ends the session where one of its tasks has failed; its journal stays for the next start of the studio."""

@@ -118,6 +118,18 @@ class LiveHouse:
                     return session, seat
         return None
 
+    def ending_of(self, person: str, study: str) -> dict[str, Any] | None:
+        """The end of a person's newest session of this study, as its page got it; None while it plays.
+
+        Sessions of an earlier start of the studio that has not continued them are not known.
+        """
+        for session in reversed(self.sessions.values()):
+            given = session.settings
+            if given.recorded and given.study == study and person in given.people.values():
+                ending = session.endings.get(person)
+                return ending and {**ending, "session": given.session}
+        return None
+
     def lobby(self, study: Study) -> Lobby:
         """The lobby of a study, without people that were deleted while they waited.
 
@@ -183,7 +195,7 @@ class LiveHouse:
         split = EVALUATION if study.live.agents else "train"
         seats = with_stand_ins(live.seats, people) | checked
         ways_back = {outcome: study.way_back(outcome) for outcome in ("partner_left", "technical")}
-        settings = self._settings(live, seats, people, split=split, ways_back=ways_back)
+        settings = self._settings(live, seats, people, split=split, study=study.name, ways_back=ways_back)
         row = {"id": settings.session, "study": study.name, "version": study.version, "started": time.time()}
         self.studio.database.insert("sessions", **row, seats=json.dumps(dict(people)), agent=drawn)
         self.studio.audit.note("session", ",".join(people.values()), session=settings.session, study=study.name)

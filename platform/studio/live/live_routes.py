@@ -65,8 +65,8 @@ StudioHouse = Annotated[LiveHouse, Depends(house_of)]
 
 
 @router.get("/api/live")
-async def about(studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
-    """What a person needs to know before it plays in a study, and how far it is in it."""
+async def about(house: StudioHouse, studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
+    """What a person needs to know before it plays in a study, how far it is in it, and how its last session ended."""
     found = _study(studio, person, study)
     config = _live_config(studio, found)
     standing = studio.progression.standing(person, found)
@@ -75,6 +75,7 @@ async def about(studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name
         "version": found.consent.version,
         "agreed": standing.stage != "consent",
         "standing": standing.to_json(found),
+        "last": house.ending_of(person.id, found.name),
         "seats": [seat for seat, kind in config.seats.items() if kind == PERSON],
         "seconds": config.seconds,
         "practice": config.practice,

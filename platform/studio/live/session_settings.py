@@ -30,6 +30,7 @@ class SessionSettings:
     quality: int = 85
     recorded: bool = True
     split: str = "train"  # of its episode
+    study: str = ""  # its name
     # Code and address by outcome (`partner_left`, `technical`), for people that stay where the session ends early.
     ways_back: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

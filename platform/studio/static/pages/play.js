@@ -35,11 +35,21 @@ const live = await about().catch((error) => {
   say(byId('message'), error.message, 'bad');
   return null;
 });
-if (live && !leadsElsewhere(live)) lobby();
+const SEEN = 'ended'; // the session whose end was seen, in the storage of the tab
+if (live && !leadsElsewhere(live)) {
+  if (leadsBack(live.last) && live.last.session !== sessionStorage.getItem(SEEN)) ended(live.last);
+  else lobby();
+}
+
+/** Whether an end has a code or an address. @param {any} ending @returns {boolean} */
+function leadsBack(ending) {
+  return Boolean(ending?.code || ending?.address);
+}
 
 /** Shows the end of the study or its consent, where the person is there. @param {any} found what `about` gave */
-function leadsElsewhere({ standing }) {
-  if (standing.stage === 'over') finished(standing);
+function leadsElsewhere({ standing, last }) {
+  if (standing.stage === 'over' && standing.outcome !== 'complete' && leadsBack(last)) ended(last, true);
+  else if (standing.stage === 'over') finished(standing);
   else if (standing.stage === 'consent') location.replace(`/consent?study=${encodeURIComponent(study)}`);
   else return false;
   return true;
@@ -52,6 +62,37 @@ function finished(standing) {
   byId('overText').textContent = word(standing.outcome ? `play.over_${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
   byId('again').hidden = true;
   wayBack(standing);
+}
+
+/** Shows how a session has ended. @param {any} ending @param {boolean} [isLast] whether nothing is left to play */
+function ended({ session, why, text, ...way }, isLast = false) {
+  stage('over');
+  byId('overTitle').hidden = false;
+  byId('overText').textContent = [word(`play.ended_${why}`), text].filter(Boolean).join(' ');
+  wayBack(way);
+  byId('again').hidden = isLast;
+  byId('again').onclick = () => {
+    sessionStorage.setItem(SEEN, session);
+    location.reload();
+  };
+}
+
+/** Asks about the study until there is an answer. @returns {Promise<any>} */
+async function answered() {
+  for (;;) {
+    try {
+      return await about();
+    } catch (error) {
+      const { status } = /** @type {any} */ (error); // 0 without an answer
+      if (status >= 400 && status < 500) throw error;
+      await pause(POLL_MS);
+    }
+  }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Shows the code of a crowd platform and the way back to it, as far as the study has them.
@@ -105,7 +146,7 @@ async function lobby() {
       byId('again').onclick = () => location.reload();
       return wayBack(state);
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
   }
 }
 
@@ -231,14 +272,13 @@ function play(session, seat, practicing = false) {
         return;
       }
       say(byId('message'), '');
-      stage('over');
-      wayBack(message); // of those that stay where it ends early
-      about().then(({ standing }) => {
+      ended({ session, ...message });
+      answered().then(({ standing, last }) => {
         byId('again').hidden = Boolean(standing.outcome);
-        if (standing.outcome) wayBack(standing);
+        if (standing.outcome === 'complete') wayBack(standing);
+        else if (last?.session === session && leadsBack(last)) wayBack(last); // this page may have missed it
+        else if (standing.outcome) wayBack(standing);
       });
-      byId('overText').textContent = [word(`play.ended_${message.why}`), message.text].filter(Boolean).join(' ');
-      byId('again').onclick = () => location.reload();
     },
   };
 
