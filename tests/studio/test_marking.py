@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fake_world import FRAMES, LineWorld, record_episode
 from fastapi.testclient import TestClient
-from studio_client import agree_to, logged_in, open_studio
+from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
@@ -366,6 +366,33 @@ def test_a_recording_that_cannot_be_read_stops_neither_raters_nor_the_comparison
     assert row["state"] == "unusable", "it is offered to no other rater"
     disputed = logged_in(studio, "adjudicate").get("/api/quality/disputed").json()["episodes"]
     assert {each["episode"] for each in disputed} == set(others)
+
+
+@pytest.mark.parametrize("kind", ["mark", "qualify"])
+def test_a_mark_on_a_recording_that_cannot_be_read_any_more_is_refused_for_good(tmp_path: Path, kind: str) -> None:
+    filled(tmp_path, 2)
+    with open_studio(tmp_path) as studio:
+        client = rater(studio)
+        item = given(client)
+        studio.database.write("UPDATE assignments SET kind = ?", kind)
+        damaged, cookie = studio.store.path(episode_of(studio, item)), dict(client.cookies)
+    (tmp_path / "store" / damaged).write_bytes(b"no recording")
+    with open_studio(tmp_path) as studio:
+        client = visitor(studio)
+        client.cookies.update(cookie)
+        placed = {"id": uuid.uuid4().hex, "frame": 4, "sign": 1}
+        answers = [
+            client.post(f"/api/items/{item['item']}/{what}", json=body)
+            for what, body in (("marks", placed), ("finish", {"confirmed": True}))
+        ]
+        assert [answer.status_code for answer in answers] == [410, 410], "a page sends again what has a 5xx"
+        leads_on = kind == "mark"
+        for answer in answers:
+            assert "can't be read" in answer.text and ("reload" in answer.text) == leads_on
+        following = client.post("/api/mark/marks/next", json={})
+        assert (following.status_code == 200) == leads_on and not studio.store.marks()
+        if leads_on:
+            assert following.json()["item"]["item"] != item["item"]
 
 
 def test_a_rater_is_not_graded_by_an_adjudication_that_was_deleted(studio: StudioContext) -> None:

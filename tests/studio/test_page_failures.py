@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
 from test_pages import FILM_MS, SMALL, agree
+
+from interplay.stages.studio_config import StudioLimits
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -23,7 +26,8 @@ STORAGE_IS_FULL = """() => {
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
     fill_store(root, 12, steps=24)  # tests take recordings out of the study, in any order
-    with started(root, ENV, SMALL) as running:
+    config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
+    with started(root, ENV, config) as running:
         yield root, running
 
 
@@ -114,6 +118,33 @@ def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio
     page.wait_for_load_state("networkidle")
     page.reload()
     expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
+
+
+def test_a_mark_that_is_refused_for_good_waits_no_more_and_is_named(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    page.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))
+    for _ in range(2):
+        page.keyboard.press("k")
+    lost = "Changes of yours that were not kept: 2. The reason: it can't be read"
+    expect(page.locator("#message")).to_have_text(lost)
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    page.unroute("**/marks")
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    expect(page.locator("#message")).to_have_text(lost)
+    for _ in range(2):
+        page.keyboard.press("z")
+    expect(page.get_by_test_id("count")).to_contain_text("0 marks")
+    expect(page.get_by_test_id("undo")).to_be_disabled()
+    page.get_by_test_id("finish").click()
+    page.get_by_test_id("yes").click()
+    expect(page.locator("#message")).to_be_empty()
 
 
 def test_marks_wait_while_another_person_is_logged_in(page: Page, studio: tuple[Path, StartedStudio]) -> None:

@@ -209,7 +209,9 @@ def _meta(studio: StudioContext, given: Assignment) -> EpisodeMeta:
     except KeyError as error:
         raise HTTPException(410, "this recording was deleted; reload the page for the next one") from error
     except (DamagedEpisode, UnknownFormat) as error:
-        raise HTTPException(503, "this recording can't be read; please tell the researcher") from error
+        following = "" if given.kind in TESTS else "; reload the page for the next one"  # see `_open_item`
+        # Not a 5xx: the page would send a mark again until the file is restored, which may never be.
+        raise HTTPException(410, f"this recording can't be read; please tell the researcher{following}") from error
 
 
 def _checked(

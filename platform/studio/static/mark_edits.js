@@ -33,6 +33,17 @@ export class MarkEdits {
     this.#edit(same ? [] : [{ id: newId(), shown, sign, utterance: number }], before);
   }
 
+  /** Drops a mark that was not kept, also from what can be undone. @param {string} id */
+  forget(id) {
+    const kept = (/** @type {Mark} */ mark) => mark.id !== id;
+    this.marks = this.marks.filter(kept);
+    for (const edits of [this.past, this.future]) {
+      for (const edit of edits) Object.assign(edit, { added: edit.added.filter(kept), removed: edit.removed.filter(kept) });
+    }
+    this.past = this.past.filter(({ added, removed }) => added.length + removed.length);
+    this.future = this.future.filter(({ added, removed }) => added.length + removed.length);
+  }
+
   undo() {
     this.#turn(this.past, this.future);
   }

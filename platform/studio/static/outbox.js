@@ -27,10 +27,12 @@ export class Outbox {
   /**
    * @param {string} person whose requests these are: another login of this browser keeps its own
    * @param {(waiting: number, problem: string) => void} onChange
+   * @param {(path: string, body: any, reason: string) => void} onRefused called with a request that is not kept
    */
-  constructor(person, onChange) {
+  constructor(person, onChange, onRefused) {
     this.person = person;
     this.onChange = onChange;
+    this.onRefused = onRefused;
     this.sending = false;
     this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
@@ -86,7 +88,8 @@ export class Outbox {
             problem = word('mark.other_login');
           } else if (status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
             await done((await this.store('readwrite')).delete(key));
-            problem = message;
+            problem = '';
+            this.onRefused(path, body, message);
             continue;
           } else {
             problem = status === 401 ? message : 'waiting';

@@ -22,11 +22,18 @@ const studio = { drawn: 0, shown: 0, rtt: 0, source: '' };
 /** @type {any} */ (window).studio = studio;
 
 const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
+/** Changes that the studio has not kept, since a recording was finished: how many, and why the last one. */
+const refused = { count: 0, problem: '' };
 const outbox = new Outbox(person.person, (waiting, problem) => {
   byId('saved').textContent = waiting ? word('mark.saving', { waiting }) : word('mark.saved');
   byId('saved').classList.toggle('waiting', waiting > 0);
   studio.rtt = outbox.rtt;
-  say(byId('message'), problem && problem !== 'waiting' ? problem : waiting && problem ? word('mark.offline') : '', 'bad');
+  const lost = refused.count ? word('mark.refused', refused) : '';
+  say(byId('message'), problem && problem !== 'waiting' ? problem : waiting && problem ? word('mark.offline') : lost, 'bad');
+}, (_, body, problem) => {
+  Object.assign(refused, { count: refused.count + 1, problem });
+  edits.forget(body.id);
+  draw();
 });
 
 /** @type {any} */ let item = null;
@@ -221,8 +228,10 @@ async function finish(confirmed = false) {
     if (!answer.finished) {
       askFirst('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
     } else if (answer.result) {
+      refused.count = 0;
       showResults(answer.result, () => guarded(next));
     } else {
+      refused.count = 0;
       await next();
     }
   } finally {
