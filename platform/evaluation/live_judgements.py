@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.episodes.episode import DONE, EpisodeMeta
+from interplay.episodes.episode import DONE, EpisodeMeta, Prompt, Utterance
 from interplay.evaluation.estimates import (
     Estimate,
     SuccessCurve,
@@ -37,15 +37,24 @@ class JudgedRequest:
 
 def judged_requests(meta: EpisodeMeta, agent: str, frames_per_second: float) -> list[JudgedRequest]:
     """The requests of an episode that were judged; a verdict on a card before anything was asked counts for nothing."""
-    asked = [said for said in meta.utterances if said.role == SETTER_SEAT]
     found = []
     for prompt in meta.prompts:
-        words = [said for said in asked if prompt.frame <= said.frame <= (prompt.judged or -1)]
-        if prompt.verdict is not None and prompt.judged is not None and words:
-            seconds = (prompt.judged - words[0].frame) / frames_per_second
+        asked = request_of(meta, prompt)
+        if prompt.verdict is not None and prompt.judged is not None and asked is not None:
+            seconds = (prompt.judged - asked.frame) / frames_per_second
             setter = meta.people.get(SETTER_SEAT, "")
-            found.append(JudgedRequest(agent, setter, words[0].text, seconds, prompt.verdict == DONE))
+            found.append(JudgedRequest(agent, setter, asked.text, seconds, prompt.verdict == DONE))
     return found
+
+
+def request_of(meta: EpisodeMeta, prompt: Prompt) -> Utterance | None:
+    """What the setter said first under a card and before its verdict; None where nothing was asked.
+
+    A verdict comes before what is said in the step that begins at its frame.
+    """
+    until = math.inf if prompt.judged is None else prompt.judged
+    asked = (said for said in meta.utterances if said.role == SETTER_SEAT and prompt.frame <= said.frame < until)
+    return next(asked, None)
 
 
 @dataclass(frozen=True)

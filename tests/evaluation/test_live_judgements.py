@@ -32,6 +32,13 @@ def test_a_request_counts_from_its_words_to_its_verdict() -> None:
     assert {(each.agent, each.setter) for each in found} == {("clone", "p-1")}
 
 
+def test_a_verdict_at_the_frame_of_the_words_came_before_them() -> None:
+    prompts = (Prompt(0, "ask", verdict="failed", judged=60), Prompt(60, "ask", verdict="done", judged=75))
+    said = (Utterance(60, "setter", "stop"),)
+    found = judged_requests(replace(meta(), utterances=said, prompts=prompts), "clone", 30.0)
+    assert [(each.request, each.seconds, each.done) for each in found] == [("stop", 0.5, True)], "it counts once"
+
+
 def results(wins: dict[str, list[tuple[str, bool]]]) -> LiveResults:
     found = LiveResults.of(
         JudgedRequest(agent, setter, "walk", 3.0 + done, done) for agent, rows in wins.items() for setter, done in rows

@@ -17,7 +17,7 @@ from small_house import ENV, fill_store
 from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 from tiny_runs import interplay, opened, refused, tiny
 
-from interplay.episodes.episode import Mark, Prompt
+from interplay.episodes.episode import Mark, Prompt, Utterance
 from interplay.stages.run import open_run
 from interplay.stages.score_files import changing_scores
 from interplay.studio.exports.export_tables import COLUMNS, as_csv, export
@@ -187,6 +187,20 @@ def test_every_table_has_its_header_with_and_without_rows(tmp_path: Path) -> Non
         for table, columns in COLUMNS.items():
             lines = (tmp_path / name / "out" / f"{table}.csv").read_text().splitlines()
             assert lines[0] == ",".join(columns)
+
+
+def test_a_verdict_before_a_request_is_not_exported(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        episode = record_episode(LineWorld(), 0, 6)[0]
+        prompts = (Prompt(0, "lift", verdict="done", judged=4), Prompt(4, "ask", verdict="failed", judged=16))
+        said = (Utterance(8, "setter", "go there"),)
+        studio.store.append(replace(episode, meta=replace(episode.meta, prompts=prompts, utterances=said)))
+    export(tmp_path, tmp_path / "out", rate=30.0, form="jsonl", identities=False)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "requests.jsonl").read_text().splitlines()]
+    assert [(row["text"], row["request"], row["verdict"], row["judged"]) for row in rows] == [
+        ("lift", None, None, 4),
+        ("ask", "go there", "failed", 16),
+    ]
 
 
 def test_an_export_leaves_a_damaged_recording_out_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,10 @@ from interplay.core.files import private_folder, write_whole
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.episodes.episode import EpisodeMeta
+from interplay.episodes.episode import EpisodeMeta, Prompt
 from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.continuation_judgements import read_judgements
+from interplay.evaluation.live_judgements import request_of
 from interplay.studio.marks import rater_quality
 from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.audit import AuditLog
@@ -31,7 +32,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of each table, also of one without
     "marks": ("episode", "rater", "frame", "sign", "id", "created"),
     "episodes": ("episode", "created", "world", "split", "round", "frames", "players", "people", "ended", "flag"),
     "dialogues": ("episode", "frame", "role", "text"),
-    "requests": ("episode", "frame", "text", "cue", "modifier", "verdict", "judged"),
+    "requests": ("episode", "frame", "text", "cue", "modifier", "verdict", "judged", "request"),
     "agreement": (
         *("raters", "episodes", "f1", "chance", "corrected", "curve"),
         *("same_sign", "lateness", "alpha", "ordered_alike"),
@@ -138,9 +139,16 @@ def _of_store(store: EpisodeStore, metas: Mapping[str, EpisodeMeta], rate: float
             for meta in metas.values()
             for said in meta.utterances
         ],
-        "requests": [{"episode": meta.id, **vars(prompt)} for meta in metas.values() for prompt in meta.prompts],
+        "requests": [_request(meta, prompt) for meta in metas.values() for prompt in meta.prompts],
         "agreement": rater_quality.summary_of(rated, metas, rate),
     }
+
+
+def _request(meta: EpisodeMeta, prompt: Prompt) -> dict[str, Any]:
+    """A card with what was asked under it; the verdict on a card under which nothing was asked judges nothing."""
+    asked = request_of(meta, prompt)
+    verdict = None if asked is None else prompt.verdict
+    return {"episode": meta.id, **vars(prompt), "verdict": verdict, "request": None if asked is None else asked.text}
 
 
 def _episode(meta: EpisodeMeta, flag: str | None) -> dict[str, Any]:
