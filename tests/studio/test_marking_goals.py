@@ -1,11 +1,14 @@
-"""When a study of marking is over: its goal, its progress, and the golds."""
+"""Which recordings a study of marking gives, and when it is over: its goal, its progress, and the golds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from fake_world import LineWorld, record_episode
 from fastapi.testclient import TestClient
@@ -13,6 +16,7 @@ from studio_client import logged_in, open_studio
 from test_marking import STEPS, change_study, episode_of, filled, finish, given, golden, rater
 
 from interplay.studio.marks.assignment import Choice
+from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.studies.study import Checks, EpisodeChoice
 from interplay.studio.web.studio_context import StudioContext
 
@@ -109,3 +113,38 @@ def test_no_gold_follows_once_nothing_is_left_to_mark(studio: StudioContext) -> 
     finish(first, given(first))
     change_study(studio, goal=1, checks=Checks(gold_share=0.5))
     assert [given(second) for _ in range(8)] == [None] * 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "most_likely"),
+    [
+        ({"order": "random"}, 1 / 4),
+        ({"order": "newest", "random_share": 0.4}, 0.4 / 4 + 0.6),
+        ({"order": "stratified", "random_share": 0.4}, 0.4 / 4 + 0.6 / 2),
+        ({"order": "novel", "random_share": 0.4}, 1 / 4),  # nothing is scored
+        ({"order": "newest", "checks": Checks(gold_share=0.5)}, 0.3 / 4 + 0.7),
+    ],
+)
+def test_the_probability_of_an_item_is_how_often_it_is_drawn(
+    studio: StudioContext, changes: dict[str, Any], most_likely: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heldout, taken = record_episode(LineWorld(), 20, STEPS)[0], record_episode(LineWorld(), 21, STEPS)[0]
+    studio.store.append(replace(heldout, meta=replace(heldout.meta, split="heldout")))
+    studio.store.append(taken)
+    golden(studio, [heldout.meta.id])
+    studio.assignments.give("p-other", "marks", 1, Choice(taken.meta.id, "mark", "random", 1.0))
+    study = change_study(studio, **changes, episodes=EpisodeChoice(split="train"))
+    choice = MarkChoice(studio.store, studio.assignments, np.random.default_rng(1), studio.served.folder / "none.json")
+    others = [entry for entry in choice.episodes(study) if entry.id != taken.meta.id]
+    kinds = {taken.meta.id: "a", **{entry.id: kind for entry, kind in zip(others, "aabb", strict=True)}}
+    entries = [replace(entry, task_kinds=(kinds[entry.id],)) for entry in choice.episodes(study)]
+    monkeypatch.setattr(choice, "episodes", lambda _: entries)
+    drawn = [choice.next("p-new", study) for _ in range(4000)]
+    for kind in ("mark", "gold"):
+        of_kind = [each for each in drawn if each is not None and each.kind == kind]
+        stated = {each.episode: each.probability for each in of_kind}
+        for episode, count in Counter(each.episode for each in of_kind).items():
+            assert count / len(of_kind) == pytest.approx(stated[episode], abs=0.03)
+        assert not of_kind or sum(stated.values()) == pytest.approx(1.0)
+        if kind == "mark":
+            assert max(stated.values()) == pytest.approx(most_likely)

@@ -23,7 +23,11 @@ TESTS = ("practice", "qualify")  # kinds that come before the first ordinary ite
 
 @dataclass(frozen=True)
 class Choice:
-    """The episode that a person is to be given: by which rule, its score under it, and its probability."""
+    """The episode that a person is to be given: by which rule, and its score under it.
+
+    `probability` is that of the episode among all items of its kind in this draw. It is exact except for `swapped`: one
+    over the number of episodes that are still wanted, whether or not their requests can be exchanged.
+    """
 
     episode: str
     kind: ItemKind

@@ -97,36 +97,45 @@ class MarkChoice:
         """One of the episodes by the study's order; those that others have begun come first."""
         most = max(taken[entry.id] for entry in wanted)
         begun = [entry for entry in wanted if taken[entry.id] == most]
-        scores = self.scores(study.order) if study.order in SCORED else {}
+        preferred = self._preferred(study, begun)
+        share = study.random_share if preferred else 1.0
+        rule, among = study.order, list(preferred)
+        if not preferred or self._rng.random() < share:
+            rule, among = "random", [entry.id for entry in begun]
+        chosen = among[int(self._rng.integers(len(among)))]
+        probability = share / len(begun)  # by either rule, whichever has drawn it
+        if chosen in preferred:
+            probability += (1 - share) / len(preferred)
+        score = None if rule == "random" else preferred[chosen]
+        return Choice(chosen, "mark", rule, probability, score)
+
+    def _preferred(self, study: Study, begun: Sequence[CatalogEntry]) -> dict[str, float]:
+        """The episodes that come first in the study's order, equally likely, with their scores; none in a random order,
+        or before anything is scored."""
+        if study.order == "stratified":
+            return self._least_marked(study, begun)
+        scores: Mapping[str, float] = {}
         if study.order == "newest":
             scores = {entry.id: entry.created for entry in begun}
-        scored = [entry for entry in begun if entry.id in scores]
-        by_chance = study.order == "random" or (study.order in SCORED and not scored)
-        if by_chance or self._rng.random() < study.random_share:
-            entry = begun[int(self._rng.integers(len(begun)))]
-            share = 1.0 if by_chance else study.random_share
-            return Choice(entry.id, "mark", "random", share / len(begun))
-        if scored:
-            entry = max(scored, key=lambda each: scores[each.id])
-            return Choice(entry.id, "mark", study.order, 1 - study.random_share, scores[entry.id])
-        return self._stratified(study, begun)
+        elif study.order in SCORED:
+            scores = self.scores(study.order)
+        scored = [entry.id for entry in begun if entry.id in scores]
+        return {each: scores[each] for each in [max(scored, key=scores.__getitem__)]} if scored else {}
 
-    def _stratified(self, study: Study, entries: Sequence[CatalogEntry]) -> Choice:
-        """An episode of the kind of task that was marked least so far."""
+    def _least_marked(self, study: Study, entries: Sequence[CatalogEntry]) -> dict[str, float]:
+        """The episodes of the kinds of task that were marked least so far, with how often these were."""
         kinds = {entry.id: entry.task_kinds[0] if entry.task_kinds else "" for entry in self.episodes(study)}
         done = self._assignments.taken(study.name)
         marked = Counter(kinds[episode] for episode in done.elements() if episode in kinds)
         least = min(marked[kinds[entry.id]] for entry in entries)
-        rarest = [entry for entry in entries if marked[kinds[entry.id]] == least]
-        entry = rarest[int(self._rng.integers(len(rarest)))]
-        return Choice(entry.id, "mark", "stratified", (1 - study.random_share) / len(rarest), float(least))
+        return {entry.id: float(least) for entry in entries if marked[kinds[entry.id]] == least}
 
     def _gold(self, study: Study, hidden: set[str]) -> Choice | None:
         qualifying = {*study.qualification.golds, *study.qualification.practice}
         left = sorted(self.golds() - hidden - qualifying)
         if not left:
             return None
-        return Choice(left[int(self._rng.integers(len(left)))], "gold", "gold", study.checks.gold_share / len(left))
+        return Choice(left[int(self._rng.integers(len(left)))], "gold", "gold", 1 / len(left))
 
     def _swapped(self, study: Study, wanted: Sequence[CatalogEntry]) -> Choice | None:
         """An episode with one request, shown with that of another episode."""
@@ -140,5 +149,5 @@ class MarkChoice:
             others = sorted({text for other, found in asked.items() if other != episode for text in found})
             if len(texts) == 1 and (others := [text for text in others if text != texts[0]]):
                 request = others[int(self._rng.integers(len(others)))]
-                return Choice(episode, "swapped", "swapped", study.checks.swapped_share / len(wanted), request=request)
+                return Choice(episode, "swapped", "swapped", 1 / len(wanted), request=request)
         return None
