@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.core.files import JsonLines, sync, write_whole
+from interplay.core.files import JsonLines, private_file, sync, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.evaluation.estimates import Estimate, pooled_share, student_difference
 
@@ -56,8 +56,9 @@ def read_judgements(root: Path) -> list[ContinuationJudgement]:
 
 
 def add_judgement(root: Path, judgement: ContinuationJudgement) -> None:
-    """Adds a verdict; once this returns, it survives a power cut."""
+    """Adds a verdict; once this returns, it survives a power cut. Only the owner may read the file."""
     lines = _lines(root)
+    private_file(lines.path)
     lines.append(asdict(judgement))
     sync(lines.path)
 
@@ -67,7 +68,8 @@ def keep_judgements(root: Path, stays: Callable[[ContinuationJudgement], bool]) 
     every = read_judgements(root)
     kept = [judgement for judgement in every if stays(judgement)]
     if len(kept) < len(every):
-        write_whole(root / JUDGEMENTS, "".join(json.dumps(asdict(judgement)) + "\n" for judgement in kept))
+        text = "".join(json.dumps(asdict(judgement)) + "\n" for judgement in kept)
+        write_whole(root / JUDGEMENTS, text, private=True)
 
 
 def _lines(root: Path) -> JsonLines:

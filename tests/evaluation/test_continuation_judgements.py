@@ -48,6 +48,7 @@ def test_verdicts_are_read_as_they_were_added(tmp_path: Path) -> None:
     assert read_judgements(tmp_path) == [first, second]
     keep_judgements(tmp_path, lambda each: each.judge != "p-1")
     assert read_judgements(tmp_path) == [second]
+    assert (tmp_path / JUDGEMENTS).stat().st_mode & 0o777 == 0o600, "for its owner alone, also when written again"
 
 
 def test_an_item_has_one_verdict(tmp_path: Path) -> None:

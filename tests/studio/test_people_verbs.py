@@ -18,6 +18,7 @@ from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.episodes.episode import Mark, Prompt, Utterance
+from interplay.evaluation.continuation_judgements import ContinuationJudgement, add_judgement
 from interplay.stages.run import open_run
 from interplay.stages.score_files import changing_scores
 from interplay.studio.exports.export_tables import COLUMNS, as_csv, export
@@ -164,7 +165,7 @@ def test_tables_are_exported_without_identities(tmp_path: Path, form: str) -> No
     assert [(row["person"], str(row["marks"]), str(row["items"])) for row in rows("people")] == [(person, "1", "1")]
     assert len(rows("episodes")) == 1 and rows("assignments")[0]["state"] == "finished"
     written = [file.read_text() for file in out.iterdir()]
-    assert len(written) == 8 and not any("abc-of-prolific" in text for text in written)
+    assert len(written) == 9 and not any("abc-of-prolific" in text for text in written)
     interplay("export", tiny(tmp_path, f"export.folder={out}", f"export.format={form}", "export.identities=true"))
     assert [row["name"] for row in rows("identities")] == ["abc-of-prolific"]
 
@@ -182,6 +183,8 @@ def test_every_table_has_its_header_with_and_without_rows(tmp_path: Path) -> Non
                 studio.people.identify(studio.people.add(["mark"]).id, "PROLIFIC_PID", "abc")
                 session = "INSERT INTO sessions (id, study, version, started, seats) VALUES ('s1', 'live', 1, 0, '{}')"
                 studio.database.write(session)
+                verdict = ContinuationJudgement("i", "p-aaaaaa", "continue", "bc", "digest", "walk-0", 0, True, 1.0)
+                add_judgement(tmp_path / name, verdict)
         rows = export(tmp_path / name, tmp_path / name / "out", rate=30.0, form="csv", identities=True).rows
         assert set(rows.values()) == ({0} if name == "empty" else {1, 2, len(episode.meta.utterances)}), rows
         for table, columns in COLUMNS.items():
