@@ -10,7 +10,7 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
-from interplay.launch.train_baselines import train_baselines
+from interplay.launch.train_baselines import refuse_other_baselines, train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
@@ -32,12 +32,14 @@ def complete_round(run: Run) -> Path:
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
+        StageConflict: see `refuse_other_settings`; nothing has begun.
         WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
+    refuse_other_settings(run)
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines:
         steps = _steps(run, baselines)
         for number, (name, says, act) in enumerate(steps, 1):
-            if name in NEEDS_MARKS and run.config.reinforce.reward not in LEARNED_REWARDS:
+            if _is_left_out(name, run.config):
                 reward = run.config.reinforce.reward
                 logger.info(
                     "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(steps), name, reward
@@ -49,6 +51,23 @@ def complete_round(run: Run) -> Path:
                     raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
             baselines.reached(name)
         return report(run)
+
+
+def refuse_other_settings(run: Run) -> None:
+    """Compares the settings of all stages of a round, and of its baselines, with those that they were started with.
+
+    Raises:
+        StageConflict, ValueError: see `StageFolder.refuse_other_settings`.
+    """
+    for stage in stages_of_round(run.round):
+        if not _is_left_out(stage.name, run.config):
+            stage.refuse_other_settings(run)
+    if run.round == 1:
+        refuse_other_baselines(run)
+
+
+def _is_left_out(stage: str, config: Config) -> bool:
+    return stage in NEEDS_MARKS and config.reinforce.reward not in LEARNED_REWARDS
 
 
 def refuse_unknown_names(config: Config) -> None:

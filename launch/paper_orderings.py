@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from interplay.evaluation.probes import probe_kinds
 from interplay.evaluation.results_page import added_seeds, write_results_page
-from interplay.launch.complete_round import complete_round
+from interplay.launch.complete_round import complete_round, refuse_other_settings
 from interplay.stages.config import Config
 from interplay.stages.orderings_results import budget_of, seed_results
+from interplay.stages.rounds import config_of_round
 from interplay.stages.run import Run
 
 BC_MARKS = "bc_marks"  # the reward model's policy, of the seed's own run: cloned, with marks, not reinforced
@@ -27,6 +29,7 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     `opened` opens the run of a configuration.
 
     Raises:
+        StageConflict: a stage of a seed was started with other settings; nothing has begun.
         ValueError: `evaluate.agents` names an agent `bc_marks`, or a file of `orderings.add` can't be added.
         Interrupted: a signal asked to stop; everything is saved, and the page is written by the command that ends it.
     """
@@ -37,13 +40,24 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     probes = dict.fromkeys(kinds, config.evaluate.episodes)
     results = added_seeds(added, config.orderings.seeds, budget_of(config), probes)
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
-    first = replace(config, evaluate=replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents}))
-    later = replace(config, baselines=())
-    for seed in config.orderings.seeds:
-        of_seed = replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)
-        run = opened(replace(first, run=of_seed))
+    rounds = [_rounds(config, seed) for seed in config.orderings.seeds]
+    for each in chain.from_iterable(rounds):
+        refuse_other_settings(Run(each.run.root, config_of_round(each)))
+    for first, *later in rounds:
+        run = opened(first)
         complete_round(run)
-        for number in range(2, config.orderings.rounds + 1):
-            complete_round(opened(replace(later, run=replace(of_seed, round=number))))
+        for each in later:
+            complete_round(opened(each))
         results.append(seed_results(run))
     return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))
+
+
+def _rounds(config: Config, seed: int) -> list[Config]:
+    """The settings of all rounds of the run of a seed; baselines belong to the first."""
+    run = replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)
+    played = replace(config.evaluate, agents={BC_MARKS: "reward", **config.evaluate.agents})
+    later = range(2, config.orderings.rounds + 1)
+    return [
+        replace(config, run=run, evaluate=played),
+        *(replace(config, run=replace(run, round=number), baselines=()) for number in later),
+    ]

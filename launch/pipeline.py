@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter
-from interplay.stages.collect_stage import collect
-from interplay.stages.continue_stage import CONTINUE, continue_scenarios
-from interplay.stages.evaluate_stage import evaluate
-from interplay.stages.mark_stage import mark
+from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter, clone_settings
+from interplay.stages.collect_stage import collect, collect_settings
+from interplay.stages.continue_stage import CONTINUE, continue_scenarios, continue_settings
+from interplay.stages.evaluate_stage import evaluate, evaluate_settings
+from interplay.stages.mark_stage import mark, mark_settings
 from interplay.stages.process_layout import run_stage
-from interplay.stages.reinforce_stage import reinforce
-from interplay.stages.reward_stage import train_reward
+from interplay.stages.reinforce_stage import reinforce, reinforce_settings
+from interplay.stages.reward_stage import reward_settings, train_reward
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 
@@ -25,7 +26,13 @@ class PipelineStage:
     does: str  # in the list of verbs
     says: str  # when the demo begins it
     run: Callable[[Run], None]
+    settings: Callable[[Run], Mapping[str, Any]]  # that may not change when it is resumed
     in_round: bool = True  # False: only its own verb runs it
+
+    def refuse_other_settings(self, run: Run) -> None:
+        """Compares the settings of `run` with those that the stage was started with, if it was; raises as
+        `StageFolder.refuse_other_settings`."""
+        run.stage(self.name).refuse_other_settings(self.settings(run))
 
 
 # In the order in which they can run.
@@ -37,18 +44,21 @@ STAGES: Mapping[str, PipelineStage] = {
             "record episodes of scripted players",
             "record scripted players: a setter asks, a solver with human-like mistakes acts and answers",
             lambda run: collect(run, run.config.collect),
+            lambda run: collect_settings(run, run.config.collect),
         ),
         PipelineStage(
             "clone",
             "train an agent to imitate the recordings",
             "train an agent to act and speak like the recorded solver (behavioral cloning, CSS)",
             lambda run: run_stage(clone, "clone", run),
+            clone_settings,
         ),
         PipelineStage(  # only runs with learned setters need it
             SETTER_STAGE,
             "train an agent to imitate the recorded setters",
             "train an agent to ask and speak like the recorded setter, for the setter's seat",
             lambda run: run_stage(clone_setter, SETTER_STAGE, run),
+            clone_settings,
             in_round=False,
         ),
         PipelineStage(
@@ -56,36 +66,42 @@ STAGES: Mapping[str, PipelineStage] = {
             "record episodes of the cloned agent",
             "record the cloned agent as the solver",
             lambda run: collect(run, run.config.collect_agent, "collect-agent"),
+            lambda run: collect_settings(run, run.config.collect_agent),
         ),
         PipelineStage(
             "mark",
             "let raters mark the recordings",
             "let a scripted rater mark progress and slips in all recordings",
             mark,
+            mark_settings,
         ),
         PipelineStage(
             "reward",
             "train the reward model on the marks",
             "train a reward model: utility from the marks (inter-temporal Bradley-Terry)",
             lambda run: run_stage(train_reward, "reward", run),
+            reward_settings,
         ),
         PipelineStage(
             "reinforce",
             "improve the agent on the reward",
             "improve the agent on that reward by V-trace, in replays of the recorded setters",
             lambda run: run_stage(reinforce, "reinforce", run),
+            reinforce_settings,
         ),
         PipelineStage(
             "evaluate",
             "test every agent on the probe tasks",
             "test every agent on the same probe tasks, in houses that none of them has seen",
             evaluate,
+            evaluate_settings,
         ),
         PipelineStage(  # a second test of trained agents, longer than the probes
             CONTINUE,
             "let every agent continue from recorded scenarios",
             "let every agent continue from the same recorded scenarios",
             continue_scenarios,
+            continue_settings,
             in_round=False,
         ),
     )

@@ -137,7 +137,7 @@ def test_no_run_of_the_page_about_clusters_is_shown_with_settings_that_it_would_
         config = configured(verb, settings)
         actors = config.runtime.actors if config.runtime.kind == "ray" else 1  # with as many it goes on
         asked = {"reinforce": asdict(config.reinforce), "actors": actors}
-        StageFolder(tmp_path / config.run.name).begin(asked).claim()
+        StageFolder(tmp_path / config.run.name).begin(asked, lambda: None).claim()
 
 
 def test_the_readme_names_every_verb() -> None:

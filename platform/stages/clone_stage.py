@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -57,9 +58,14 @@ def clone_setter(run: Run) -> None:
     _clone(run, SETTER_STAGE, spec.roles[0])
 
 
+def clone_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when a clone stage is resumed."""
+    return {"agent": run.config.agent, "clone": run.config.clone, "seed": run.seed}
+
+
 def _clone(run: Run, stage: str, role: str) -> None:
     folder, config = run.stage(stage), run.config.clone
-    clock = run.begin(stage, {"agent": run.config.agent, "clone": config, "seed": run.seed})
+    clock = run.begin(stage, clone_settings(run))
     if folder.finished_at(config.training.updates):
         return
     snapshot = freeze_once(

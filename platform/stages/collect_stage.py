@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import ScriptedSeat, SolverSeat
@@ -47,10 +48,15 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
         _collect(run, config, stage)
 
 
+def collect_settings(run: Run, config: CollectConfig) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    settings = replace(config, workers=min(config.workers, 1))  # their number may change
+    return {"collect": settings, "solver": run.config.solver, "seed": run.seed}
+
+
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
-    settings = replace(config, workers=min(config.workers, 1))  # their number may change
-    clock = run.begin(stage, {"collect": settings, "solver": run.config.solver, "seed": run.seed})
+    clock = run.begin(stage, collect_settings(run, config))
     if folder.finished:
         return
     with run.store() as store, StopRequest() as stop:

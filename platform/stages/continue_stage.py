@@ -64,6 +64,15 @@ def continue_scenarios(run: Run) -> None:
         _continue(run)
 
 
+def continue_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    config = run.config.continuation
+    return {
+        "continuation": replace(config, workers=min(config.workers, 1)),
+        "seed": run.seed,
+    }  # their number may change
+
+
 def read_continuations(folder: StageFolder, agent: str) -> list[ContinuationResult]:
     """The results of an agent; empty if it has not continued.
 
@@ -80,8 +89,7 @@ def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) ->
 
 def _continue(run: Run) -> None:
     config, folder = run.config.continuation, run.stage(CONTINUE)
-    fixed = replace(config, workers=min(config.workers, 1))  # their number may change
-    clock = run.begin(CONTINUE, {"continuation": fixed, "seed": run.seed})
+    clock = run.begin(CONTINUE, continue_settings(run))
     worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     scenarios = _suite(run, worlds[0])
     agents = stages_of(run)

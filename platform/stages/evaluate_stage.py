@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -67,12 +68,17 @@ def evaluate(run: Run) -> None:
         _evaluate(run, agents)
 
 
+def evaluate_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    default, config = ProbesConfig(), run.config.evaluate
+    fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE}, workers=min(config.workers, 1))
+    return {"evaluate": fixed, "seed": run.seed}
+
+
 def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
     checkpoints = {name: player_of(run, stage) for name, stage in agents.items()}
-    default = ProbesConfig()
-    fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE}, workers=min(config.workers, 1))
-    clock = run.begin(STAGE, {"evaluate": fixed, "seed": run.seed})
+    clock = run.begin(STAGE, evaluate_settings(run))
     worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     probes = draw_probes(worlds[0], config)
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -51,9 +52,14 @@ def mark(run: Run) -> None:
         _mark(run)
 
 
+def mark_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    return {"mark": replace(run.config.mark, workers=0), "seed": run.seed}  # their number may change
+
+
 def _mark(run: Run) -> None:
     config = run.config.mark
-    clock = run.begin(STAGE, {"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
+    clock = run.begin(STAGE, mark_settings(run))
     with run.store() as store, StopRequest() as stop:
         store.reindex()
         recorded = EpisodeFilter(rounds_before=2) if run.round == 1 else EpisodeFilter(round=run.round)

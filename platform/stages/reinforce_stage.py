@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from interplay.core.files import JsonLines
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -37,7 +38,7 @@ def reinforce(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
-    clock = run.begin(STAGE, {"reinforce": config, "seed": run.seed})
+    clock = run.begin(STAGE, reinforce_settings(run))
     if folder.finished_at(config.training.updates):
         return
     check_newest(run.root, run.round)
@@ -62,6 +63,11 @@ def reinforce(run: Run) -> None:
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     replayed = len(replayed_episodes(snapshot, config.actor, "train"))
     clock.finish(replayed=replayed, **{f"start_{name}": value for name, value in listening.items()})
+
+
+def reinforce_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    return {"reinforce": run.config.reinforce, "seed": run.seed}
 
 
 def _warn_of_other_reward_model(folder: StageFolder, step: int, model: RewardModel) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -41,7 +42,7 @@ def train_reward(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
-    clock = run.begin(STAGE, {"reward": config, "start": config.start, "seed": run.seed})
+    clock = run.begin(STAGE, reward_settings(run))
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
@@ -88,6 +89,11 @@ def train_reward(run: Run) -> None:
     start_shown = None if config.from_scratch else start
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(training_marks(snapshot)))
+
+
+def reward_settings(run: Run) -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed."""
+    return {"reward": run.config.reward, "start": run.config.reward.start, "seed": run.seed}
 
 
 def _check_mirror(mirror: float, agent: Agent) -> None:

@@ -115,30 +115,41 @@ class StageFolder:
             held.flush()
             yield
 
-    def begin(self, settings: Mapping[str, Any], record_config: Callable[[], None] = lambda: None) -> StageClock:
+    def begin(self, settings: Mapping[str, Any], record_config: Callable[[], None]) -> StageClock:
         """Starts or resumes the stage. Nothing is written yet: see `StageClock`.
-
-        Settings that an older version recorded are compared under their current names; those that it did not have yet
-        count as recorded with their default.
 
         Args:
             settings: dataclasses of settings and plain values, by name.
             record_config: records the configuration of the run.
 
         Raises:
+            StageConflict, ValueError: see `refuse_other_settings`.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.refuse_other_settings(settings)
+        record = {"seconds": 0.0, "finished": False, **self.record(), "settings": _plain(settings)}
+        return StageClock(self, record, record_config)
+
+    def refuse_other_settings(self, settings: Mapping[str, Any]) -> None:
+        """Compares settings with those that the stage was started with, if it was; see `begin`.
+
+        Settings that an older version recorded are compared under their current names; those that it did not have yet
+        count as recorded with their default.
+
+        Raises:
             StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
             ValueError: its record is damaged.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        record, current = self.record(), _plain(settings)
-        before = _with_newer_settings(with_current_names(record["settings"]), settings) if record else current
-        changed = setting_differences(_fixed(before), _fixed(current))
+        record = self.record()
+        if not record:
+            return
+        before = _with_newer_settings(with_current_names(record["settings"]), settings)
+        changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
             raise StageConflict(
                 f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, or give "
                 "the new ones a run of their own with run.name=..."
             )
-        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": current}, record_config)
 
 
 class StageClock:

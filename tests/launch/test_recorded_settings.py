@@ -15,8 +15,9 @@ from interplay.launch.compose import compose
 from interplay.launch.served_run import served_run
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.ray import learner_supervision
+from interplay.stages.baselines import baseline_config
 from interplay.stages.run import recorded_env
-from interplay.stages.stage_folder import StageConflict
+from interplay.stages.stage_folder import StageConflict, StageFolder
 from interplay.stages.trainees import ImitationTrainee
 from interplay.tracking.run_summary import RunSummary, read_run_summary
 
@@ -65,6 +66,29 @@ def test_a_round_that_is_refused_at_a_late_stage_leaves_the_recorded_settings(
     late = tiny(root, "reward.training.updates=6", "reward.learner.learning_rate=1")
     assert "reward.learner.learning_rate" in refused("round", ["1", *late], capsys)
     assert (root / "run/config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "changed"),
+    [
+        ("round 1", "reward.learner.learning_rate=1"),
+        ("round 1", "variants.slow.reinforce.learner.learning_rate=1e-5"),
+        ("orderings", "reward.learner.learning_rate=1"),
+    ],
+)
+def test_settings_of_a_late_stage_are_compared_before_an_early_stage_trains_on(
+    typed: str, changed: str, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / ("run-seed-1" if typed == "orderings" else "run")
+    shutil.copytree(rewarded / "run", root)
+    slow = ("variants.slow.reinforce.learner.learning_rate=1e-6", "baselines=[slow]")
+    of_slow = baseline_config(compose(tiny(tmp_path, *slow)), "slow")
+    StageFolder(of_slow.run.root / "reinforce").begin({"reinforce": of_slow.reinforce, "seed": 1}, lambda: None).claim()
+    more = tiny(tmp_path, "clone.training.updates=6", "orderings.seeds=[2,1]", *slow, changed)
+    verb, *number = typed.split()
+    assert "learning_rate" in refused(verb, [*number, *more], capsys)
+    assert StageFolder(root / "clone").record()["updates"] == 4
+    assert not (tmp_path / "run-seed-2").exists()
 
 
 def test_a_refused_baseline_leaves_its_recorded_settings(cloned: Path, tmp_path: Path) -> None:
@@ -138,7 +162,7 @@ def test_a_stage_that_waits_for_ray_is_waited_for(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(
         learner_supervision, "supervise", lambda work: watched.append(read_run_summary(tmp_path / "run"))
     )
-    run.stage("clone").begin({}).save(finished=True)
+    run.stage("clone").begin({}, lambda: None).save(finished=True)
     for path in run.root.rglob("*"):
         os.utime(path, (0, 0))  # all was written long ago
     interplay("clone", settings)
@@ -158,6 +182,6 @@ def test_a_learner_that_starts_again_leaves_what_another_command_has_recorded(
         work.on_accepted()
 
     monkeypatch.setattr(learner_supervision, "supervise", supervised)
-    opened(settings).stage("clone").begin({}).save(finished=True)
+    opened(settings).stage("clone").begin({}, lambda: None).save(finished=True)
     interplay("clone", settings)
     assert updates_of(config) == 8

@@ -93,13 +93,13 @@ def test_only_the_group_of_an_entry_is_renamed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_stage_recorded_under_old_names_is_the_same_stage(tmp_path: Path) -> None:
     folder = StageFolder(tmp_path / "clone")
-    folder.begin({"env": {"unique_colors": True}, "seed": 1}).save()
+    folder.begin({"env": {"unique_colors": True}, "seed": 1}, lambda: None).save()
     record = folder.record()
     record["settings"]["env"] = {"unique_colours": True}
     (folder.path / "stage.json").write_text(json.dumps(record))
-    folder.begin({"env": {"unique_colors": True}, "seed": 1})
+    folder.refuse_other_settings({"env": {"unique_colors": True}, "seed": 1})
     with pytest.raises(StageConflict, match=r"env\.unique_colors: True -> False"):
-        folder.begin({"env": {"unique_colors": False}, "seed": 1})
+        folder.refuse_other_settings({"env": {"unique_colors": False}, "seed": 1})
 
 
 def test_a_run_written_under_old_names_is_read(cloned: Path, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from interplay.stages.stage_folder import StageConflict, StageFolder
 
 def begin(folder: Path, drawn_by: Literal["actor", "learner"] = "actor", **switches: Any) -> None:
     dataset = asdict(DatasetConfig(drawn_by=drawn_by))
-    StageFolder(folder).begin({"clone": {"learner": asdict(LearnerConfig(**switches)), "dataset": dataset}}).claim()
+    StageFolder(folder).begin(
+        {"clone": {"learner": asdict(LearnerConfig(**switches)), "dataset": dataset}}, lambda: None
+    ).claim()
 
 
 def test_hardware_may_change_and_precision_not(tmp_path: Path) -> None:
@@ -31,12 +33,12 @@ def test_hardware_may_change_and_precision_not(tmp_path: Path) -> None:
 
 def test_a_setting_newer_than_the_record_was_recorded_with_its_default(tmp_path: Path) -> None:
     folder = StageFolder(tmp_path)
-    folder.begin({"clone": CloneConfig()}).claim()
+    folder.begin({"clone": CloneConfig()}, lambda: None).claim()
     record = folder.record()
     for group, setting in (("dataset", "cache_mb"), ("learner", "warm_up"), ("learner", "objective")):
         del record["settings"]["clone"][group][setting]
     (folder.path / "stage.json").write_text(json.dumps(record))
-    folder.begin({"clone": CloneConfig()})
+    folder.refuse_other_settings({"clone": CloneConfig()})
     changed = CloneConfig(dataset=DatasetConfig(cache_mb=64), learner=LearnerConfig(warm_up=3))
     with pytest.raises(StageConflict, match=r"cache_mb: 2048 -> 64, clone\.learner\.warm_up: 0 -> 3"):
-        folder.begin({"clone": changed})
+        folder.refuse_other_settings({"clone": changed})

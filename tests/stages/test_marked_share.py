@@ -40,7 +40,7 @@ def frozen(run: Run, share: float, split: str) -> set[str]:
 
 
 def test_a_stage_that_begins_before_all_is_recorded_says_so(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    clock = run.stage("collect").begin({})
+    clock = run.stage("collect").begin({}, lambda: None)
     clock.save()
     freeze_once(run, "clone", EpisodeFilter(), "collect")
     assert "collect has not finished, and clone learns from the episodes recorded so far" in caplog.text
