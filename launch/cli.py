@@ -50,6 +50,8 @@ USER_ERRORS = (
     ValueError,
 )
 
+TRAIN_BASELINES = ("demo", "round", "orderings")  # of the first round
+
 # What to do about an error of the system, by its number; else `REPAIR`.
 REPAIR = "remove or repair it, or choose another run with run.name=..."
 FREE = "free some space, and type the same command again: what has been saved is kept"
@@ -166,11 +168,19 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     """The configuration of a verb from the words typed after it.
 
     Raises:
-        SettingsError: see `compose`.
+        SettingsError: see `compose`; or a variant is typed that would not be trained.
     """
     takes = VERBS[verb].takes
     named = [word for word in typed if not KEY.match(word)] if takes else []
-    config = compose([word for word in typed if word not in named])
+    config = _with_named(compose([word for word in typed if word not in named]), verb, named)
+    if verb in TRAIN_BASELINES and config.run.round == 1:
+        _refuse_unnamed_variants(config, typed)
+    return config
+
+
+def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
+    """The configuration with what the words that are no settings name."""
+    takes = VERBS[verb].takes
     if takes == "corpus":
         return replace(config, corpus=_corpus(config.corpus, named))
     if len(named) > 1:
@@ -180,6 +190,21 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     if takes == "person":
         return replace(config, forget=replace(config.forget, person=_person(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
+
+
+def _refuse_unnamed_variants(config: Config, typed: Sequence[str]) -> None:
+    """Refuses typed variants that `baselines` does not name; those of an experiment are there to choose from."""
+    keys = [word.lstrip("+").partition("=")[0].split(".") for word in typed]
+    variants = dict.fromkeys(key[1] for key in keys if key[0] == "variants" and len(key) > 1)
+    unnamed = [name for name in variants if name not in config.baselines]
+    if unnamed:
+        raise SettingsError(
+            [
+                f"variants.{name} is typed, but not trained, because baselines=[{','.join(config.baselines)}] does not "
+                f"name it; add 'baselines=[{','.join((*config.baselines, *unnamed))}]'"
+                for name in unnamed
+            ]
+        )
 
 
 def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:

@@ -67,10 +67,8 @@ def continue_scenarios(run: Run) -> None:
 def continue_settings(run: Run) -> dict[str, Any]:
     """The settings that may not change when the stage is resumed."""
     config = run.config.continuation
-    return {
-        "continuation": replace(config, workers=min(config.workers, 1)),
-        "seed": run.seed,
-    }  # their number may change
+    fixed = replace(config, workers=min(config.workers, 1))  # their number may change
+    return {"continuation": fixed, "seed": run.seed}
 
 
 def read_continuations(folder: StageFolder, agent: str) -> list[ContinuationResult]:

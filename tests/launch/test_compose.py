@@ -17,7 +17,7 @@ from interplay.core.settings_validation import SettingsError
 from interplay.core.typed_name import typed_name
 from interplay.env import registry
 from interplay.episodes.vocabulary import VocabularyConfig
-from interplay.launch.cli import main
+from interplay.launch.cli import configured, main
 from interplay.launch.compose import compose
 from interplay.stages.config import Config
 
@@ -28,6 +28,20 @@ def problems(*typed: str) -> tuple[str, ...]:
     with pytest.raises(SettingsError) as refused:
         compose(typed)
     return refused.value.problems
+
+
+@pytest.mark.parametrize("verb", ["demo", "round 1", "orderings", "demo run.round=1"])
+def test_a_typed_variant_that_would_not_be_trained_is_refused(verb: str) -> None:
+    name, *more = verb.split()
+    few, own = "variants.few.reward.marked_share=0.5", "variants.own={reward: {marked_share: 0.5}}"
+    with pytest.raises(SettingsError) as refused:
+        configured(name, [*more, few, own, "baselines=[bc_long,own]"])
+    (problem,) = refused.value.problems
+    assert problem.startswith("variants.few is typed") and problem.endswith("'baselines=[bc_long,own,few]'")
+    configured(name, [*more, few, own, "baselines=[few,own]"])
+    configured(name, [*more, "experiment=ablations", "baselines=[]"])  # an experiment's variants are to choose from
+    configured("evaluate", [few])
+    configured("round", ["2", few])
 
 
 def test_each_problem_of_the_whole_configuration_is_a_line_of_its_own_and_is_said_once() -> None:
