@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +21,30 @@ def opened(config: Config) -> Run:
     retain_freed_memory()
     torch.set_num_threads(config.runtime.learner_threads)
     return open_run(config)
+
+
+@contextmanager
+def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
+    """As `opened`, for work that may be refused: a new run with nothing but empty folders of these stages is removed
+    then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind."""
+    root = config.run.root
+    made = [folder for folder in (root, *root.parents) if not folder.exists()]
+    try:
+        yield opened(config)
+    except Exception:
+        if root in made and _is_unused(root, stages):
+            shutil.rmtree(root)
+            with suppress(OSError):  # it holds something else by now
+                for folder in made[1:]:
+                    folder.rmdir()
+        raise
+
+
+def _is_unused(root: Path, stages: Collection[str]) -> bool:
+    """Whether a run has no configuration, and no recordings or results of these stages."""
+    entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
+    recorded = any(root.glob("store/episodes/*/*")) or any(root.glob("*/stage.json"))
+    return entries <= {"store", *stages} and not recorded
 
 
 def existing(config: Config) -> Run:

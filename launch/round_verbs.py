@@ -8,7 +8,7 @@ from pathlib import Path
 
 from interplay.launch.complete_round import complete_round, refuse_unknown_names
 from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
-from interplay.launch.opened_run import opened
+from interplay.launch.opened_run import opened, opened_for_work
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.stage_devices import refuse_unavailable
@@ -18,7 +18,8 @@ from interplay.stages.config import Config
 def run_round(config: Config) -> int:
     """Runs the stages of a round, and prints what the report found."""
     _refuse_unfit_round(config)
-    path = complete_round(opened(config))
+    with opened_for_work(config, *(stage.name for stage in stages_of_round(config.run.round))) as run:
+        path = complete_round(run)
     sys.stdout.write(_findings(path.with_name("summary.json")))
     sys.stdout.write(f"\nThe report: {path.resolve()}\n")
     return 0

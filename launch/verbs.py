@@ -7,7 +7,6 @@ import than most verbs need for their work.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -22,12 +21,11 @@ from interplay.core.settings_group import settings_group
 from interplay.episodes.repair import repair
 from interplay.launch import doctor
 from interplay.launch.memory_need import TRAINED, refuse_too_large
-from interplay.launch.opened_run import opened
+from interplay.launch.opened_run import opened_for_work
 from interplay.launch.pipeline import STAGES, PipelineStage
 from interplay.launch.stage_devices import refuse_unavailable
 from interplay.stages.config import Config
 from interplay.stages.rounds import SHARED_STAGES
-from interplay.stages.run import Run
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
@@ -64,27 +62,13 @@ def _stage(stage: PipelineStage) -> Callable[[Config], int]:
         refuse_too_large(config, stage.name)
         if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
             raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")
-        is_new = not config.run.root.exists()
-        run = opened(config)
-        try:
+        with opened_for_work(config, stage.name) as run:
             stage.run(run)
-        except Exception:
-            if is_new and stage.name != "collect":
-                _remove_unused(run, stage.name)
-            raise
         folder = run.stage(stage.name)
         sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")
         return 0
 
     return act
-
-
-def _remove_unused(run: Run, stage: str) -> None:
-    """Removes the folder of a new run in which nothing but a refused stage has begun, as of a mistyped name."""
-    entries = {path.name for path in run.root.iterdir()}
-    recorded = any((run.root / "store" / "episodes").glob("*/*"))
-    if entries <= {"store", stage} and not recorded and not run.stage(stage).record():
-        shutil.rmtree(run.root)
 
 
 def _reindex(config: Config) -> int:
