@@ -1,16 +1,15 @@
-"""Entry point of the `interplay` command. Its imports take seconds; Ctrl-C during them ends it with a line."""
+"""Entry point of the `interplay` command. Its imports take seconds; Ctrl-C during them ends it with a line.
+
+Whatever this module imports delays the handler of Ctrl-C, so it imports nothing that Python has not loaded by then.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from types import FrameType
-from typing import NoReturn
-
-from interplay.runtime.interruption import INTERRUPTED
 
 
-def console() -> NoReturn:
+def console() -> None:
     """Runs the command and exits the process."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a script
         signal.signal(signal.SIGINT, _end)
@@ -19,7 +18,7 @@ def console() -> NoReturn:
     cli.console()
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end(number: int, frame: object) -> None:
     """Ends the process: nothing has begun. An exception could be lost in a module that is being imported."""
     os.write(2, b"interplay: stopped\n")
-    os._exit(INTERRUPTED)
+    os._exit(128 + number)  # the exit status that shells report, `interplay.runtime.interruption.INTERRUPTED`

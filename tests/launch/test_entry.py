@@ -6,19 +6,21 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from interplay.runtime.interruption import INTERRUPTED
 
 AT_THE_START = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a script
-from interplay.launch import entry
 
 class Interrupts:
     def find_spec(self, name, *rest):
-        if name == "interplay.launch.cli":
+        if name == "MODULE":
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupts())
+from interplay.launch import entry
 entry.console()
 """
 AT_THE_END = """
@@ -36,8 +38,9 @@ def ran(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
 
 
-def test_an_interrupt_while_the_command_is_imported_is_a_line() -> None:
-    result = ran(AT_THE_START)
+@pytest.mark.parametrize("module", ["interplay.runtime", "interplay.launch.cli"])
+def test_an_interrupt_while_the_command_is_imported_is_a_line(module: str) -> None:
+    result = ran(AT_THE_START.replace("MODULE", module))
     assert (result.returncode, result.stderr) == (INTERRUPTED, "interplay: stopped\n")
 
 
