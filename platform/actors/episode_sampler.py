@@ -49,18 +49,17 @@ class EpisodeSampler:
         """Returns the next readable episode, without its pictures and poses.
 
         Raises:
-            DamagedEpisode: as many draws in succession as there are episodes could not be read. Other ranks may read
-                others.
+            DamagedEpisode: no episode can be read.
         """
-        for _ in range(len(self._ids)):
-            drawn = self._ids[self._order.at(self._order.position(self._drawn))]
-            self._drawn += 1
-            if (found := self.find(drawn)) is not None:
-                return found
-        raise DamagedEpisode(
-            f"none of an actor's last {len(self._ids)} draws from {self._snapshot.path} could be read; the log names "
-            "the episodes"
-        )
+        drawn = self._order.draw(self._drawn, lambda index: self.find(self._ids[index]))
+        if drawn is None:
+            raise DamagedEpisode(
+                f"no episode of {self._snapshot.path} to replay a setter from can be read; the log names them: restore "
+                "their files from a copy"
+            )
+        episode, k = drawn
+        self._drawn = k + 1
+        return episode
 
     def get(self, episode: str) -> Episode:
         """An episode by its id, without its pictures and poses."""

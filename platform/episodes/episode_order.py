@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, count
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from interplay.episodes.catalog_index import SEATINGS, EpisodeFilter, seating
 from interplay.episodes.snapshot import Snapshot
 
 BLOCK = 100  # positions in which each share is exact; shares are resolved to hundredths
+
+ReadT = TypeVar("ReadT")
 
 
 class EpisodeOrder:
@@ -32,6 +36,23 @@ class EpisodeOrder:
     def position(self, k: int) -> int:
         """The position of this rank's k-th episode in the order."""
         return self._rank + k * self._world_size
+
+    def items(self) -> Iterable[int]:
+        """All items that come up in the order."""
+        return range(self._count)
+
+    def draw(self, taken: int, read: Callable[[int], ReadT | None]) -> tuple[ReadT, int] | None:
+        """Reads this rank's `taken`-th item, or else the next one that can be read: `read` returns None for others.
+
+        Returns what was read, and the number k of its item; None if no item of the order can be read. Chance decides
+        when a rank comes to an item, so any number of unreadable draws may precede a readable one.
+        """
+        for k in count(taken):
+            if (found := read(self.at(self.position(k)))) is not None:
+                return found, k
+            if (k - taken + 1) % self._count == 0 and all(read(item) is None for item in self.items()):
+                return None
+        raise AssertionError("an order is endless")
 
     def at(self, position: int) -> int:
         """The index of the episode at a position, 0 <= index < count."""
@@ -62,6 +83,10 @@ class MixedOrder(EpisodeOrder):
         self._slots = _slots(shares)
         self._orders = [EpisodeOrder(len(group), seed + 1 + number) for number, group in enumerate(groups)]
         self._block, self._pattern = -1, np.empty(0, np.int64)
+
+    def items(self) -> Iterable[int]:
+        """The items of all groups."""
+        return chain.from_iterable(self._groups)
 
     def at(self, position: int) -> int:
         """The item at a position."""

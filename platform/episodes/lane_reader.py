@@ -73,10 +73,11 @@ class EpisodeSource:
                 self.unreadable.add(episode)
             return None
 
-    def no_readable_episode(self, count: int) -> DamagedEpisode:
-        """The error after `count` draws of unreadable episodes in succession; other readers may read others."""
+    def no_readable_episode(self) -> DamagedEpisode:
+        """The error where none of the episodes that a reader reads can be read."""
         return DamagedEpisode(
-            f"none of a reader's last {count} draws from {self.snapshot.path} could be read; the log names the episodes"
+            f"no episode of {self.snapshot.path} that is read here can be read; the log names them: restore their "
+            "files from a copy"
         )
 
     def _decode(self, episode: str) -> DecodedEpisode:
@@ -187,13 +188,12 @@ class LaneReader:
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
         """Returns the next readable episode in the order, at its first row."""
-        for _ in range(len(self._ids)):
-            position = self._order.position(self._taken)
-            self._taken += 1
-            episode = self._decoded(position)
-            if episode is not None:
-                return episode, LaneCursor(position, 0)
-        raise self.source.no_readable_episode(len(self._ids))
+        drawn = self._order.draw(self._taken, lambda index: self.source.get(self._ids[index]))
+        if drawn is None:
+            raise self.source.no_readable_episode()
+        episode, k = drawn
+        self._taken = k + 1
+        return episode, LaneCursor(self._order.position(k), 0)
 
     def _decoded(self, position: int) -> DecodedEpisode | None:
         """The episode at a position, or None if its file can't be read."""

@@ -157,15 +157,16 @@ class MomentReader:
 
     def _next_window(self, rows: int) -> EpisodeWindow:
         """Returns at most `rows` rows around the next moment of a readable episode."""
-        for _ in range(len(self._moments)):
-            position = self._order.position(self._taken)
-            self._taken += 1
-            name, rater, frame = self._moments[self._order.at(position)]
-            if (episode := self.source.get(name)) is not None:
-                shown = min(frame // episode.meta.frames_per_step + self._rows_after, episode.rows - 1)
-                first = max(0, shown - rows + 1)
-                last = max(first, min(shown - 1, episode.rows - rows))
-                start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
-                stop = min(start + rows, episode.rows)
-                return EpisodeWindow(episode, start, stop, position, cut=True, rater=rater or None)
-        raise self.source.no_readable_episode(len(self._moments))
+        drawn = self._order.draw(self._taken, lambda index: self.source.get(self._moments[index].episode))
+        if drawn is None:
+            raise self.source.no_readable_episode()
+        episode, k = drawn
+        self._taken = k + 1
+        position = self._order.position(k)
+        moment = self._moments[self._order.at(position)]
+        shown = min(moment.frame // episode.meta.frames_per_step + self._rows_after, episode.rows - 1)
+        first = max(0, shown - rows + 1)
+        last = max(first, min(shown - 1, episode.rows - rows))
+        start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
+        stop = min(start + rows, episode.rows)
+        return EpisodeWindow(episode, start, stop, position, cut=True, rater=moment.rater or None)

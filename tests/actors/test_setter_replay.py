@@ -323,11 +323,14 @@ def test_recorded_setters_stay_in_memory_within_a_budget(snapshot: Snapshot, mon
         assert bounded._cache.bytes <= budget
 
 
-def test_a_sampler_speaks_of_its_own_draws_where_none_can_be_read(
-    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other ranks may draw others, which can."""
-    sampler = EpisodeSampler(snapshot, snapshot.ids, seed=5, rank=1, world_size=2)
-    monkeypatch.setattr(sampler, "find", lambda episode: None)
-    with pytest.raises(DamagedEpisode, match=f"none of an actor's last {len(snapshot.ids)} draws from "):
-        sampler.sample()
+def test_every_rank_samples_the_only_readable_episode(snapshot: Snapshot) -> None:
+    files = {path.stem: path for path in (snapshot.root / "episodes").glob("*/*.npz")}
+    kept, *others = snapshot.ids
+    for episode in others:
+        files[episode].unlink()
+    for seed in range(20):
+        sampler = EpisodeSampler(snapshot, snapshot.ids, seed=seed, rank=1, world_size=8)
+        assert sampler.sample().meta.id == kept
+    files[kept].unlink()
+    with pytest.raises(DamagedEpisode, match=r"no episode of .* can be read"):
+        EpisodeSampler(snapshot, snapshot.ids, seed=1, rank=1, world_size=8).sample()

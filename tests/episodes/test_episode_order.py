@@ -15,6 +15,7 @@ from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.episode_order import MixedOrder, order_of
 from interplay.episodes.lane_reader import EpisodeSource, LaneReader
@@ -95,6 +96,17 @@ def test_ranks_share_one_mixed_order_and_any_position_can_be_looked_up() -> None
     backwards = MixedOrder(groups, shares, 5)
     assert [backwards.at(position) for position in reversed(range(300))] == whole[::-1]
     assert [MixedOrder(groups, shares, 6).at(k) for k in range(300)] != whole
+
+
+def test_a_reader_waits_for_the_only_readable_kind_however_small_its_share(snapshot: Snapshot) -> None:
+    files = {path.stem: path for path in (snapshot.root / "episodes").glob("*/*.npz")}
+    for episode in snapshot.ids[:4]:  # all human-human ones
+        files[episode].unlink()
+    mix = {"human-human": 0.99, "shared-control": 0.01}
+    assert kinds_read(reader_of(snapshot, mix), 3) == {("shared-control", 1): 3}
+    files[snapshot.ids[-1]].unlink()  # human-agent ones remain, which have no share
+    with pytest.raises(DamagedEpisode, match=r"no episode of .* can be read"):
+        reader_of(snapshot, mix).next(0, 6)
 
 
 def test_a_mixed_reader_resumes_exactly(snapshot: Snapshot) -> None:

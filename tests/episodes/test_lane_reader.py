@@ -164,8 +164,19 @@ def test_damaged_files_are_named_skipped_and_counted(snapshot: Snapshot, caplog:
 def test_a_snapshot_without_a_readable_file_ends_the_run(snapshot: Snapshot) -> None:
     for path in (snapshot.root / "episodes").glob("*/*.npz"):
         path.unlink()
-    with pytest.raises(DamagedEpisode, match="none of a reader's last 6 draws"):
+    with pytest.raises(DamagedEpisode, match=r"no episode of .*run\.db that is read here can be read"):
         LaneReader(snapshot, lanes=1, seed=0, world=Corridor()).next(0, 1)
+
+
+def test_every_rank_finds_the_only_readable_file(snapshot: Snapshot) -> None:
+    kept = snapshot.ids[2]
+    for path in (snapshot.root / "episodes").glob("*/*.npz"):
+        if path.stem != kept:
+            path.unlink()
+    for rank in range(4):
+        for seed in range(10):
+            reader = LaneReader(snapshot, lanes=1, seed=seed, rank=rank, world_size=4, world=Corridor())
+            assert {episode for _, episode, _ in rows(reader.next(0, 60))} == {kept}
 
 
 @pytest.mark.parametrize("poses", [True, False])

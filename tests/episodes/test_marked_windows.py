@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fake_corridor import Corridor, record_episode
 
+from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
 from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow
 from interplay.episodes.moment_windows import MomentReader, marked_moments
@@ -52,6 +53,20 @@ def test_every_window_shows_a_mark_of_its_rater_after_its_first_row(snapshot: Sn
         clicks = first.episode.marks[str(first.rater)]
         assert first.cut and any(first.start < step + 1 < first.stop for step, _ in clicks)
         assert first.episode.meta.id != name(3)
+
+
+def test_every_rank_finds_the_only_readable_file(snapshot: Snapshot) -> None:
+    for path in (snapshot.root / "episodes").glob("*/*.npz"):
+        if path.stem != name(1):
+            path.unlink()
+    for seed in range(20):
+        source = EpisodeSource(snapshot, Corridor(), "solver", 2**20)
+        reader = MomentReader(source, marked_moments(snapshot), seed, rank=1, world_size=4)
+        assert {piece.episode.meta.id for pieces in drawn(reader, 9) for piece in pieces} == {name(1)}
+    (snapshot.root / "episodes").rename(snapshot.root / "elsewhere")
+    source = EpisodeSource(snapshot, Corridor(), "solver", 2**20)
+    with pytest.raises(DamagedEpisode, match=r"no episode of .* can be read"):
+        MomentReader(source, marked_moments(snapshot), 1).next(0, 5)
 
 
 def test_marks_are_drawn_equally_often_and_at_every_position(snapshot: Snapshot) -> None:
