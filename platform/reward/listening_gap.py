@@ -53,14 +53,18 @@ class ListeningGap:
         return _finite(self.own.words - self.other.words)
 
     def metrics(self) -> dict[str, float]:
-        """Means over the episodes, and the standard error of the mean paired by episode; without what is missing."""
-        found = {}
-        for name, gaps in (("heldout_listening", self.movement), ("heldout_listening_words", self.words)):
-            if len(gaps):
-                found[name] = float(gaps.mean())
-            if len(gaps) > 1:
-                found[f"{name}_error"] = float(gaps.std(ddof=1) / len(gaps) ** 0.5)
-        return found
+        """`episode_mean` of both gaps, without one that no episode has."""
+        return episode_mean("heldout_listening", self.movement) | episode_mean("heldout_listening_words", self.words)
+
+
+def episode_mean(name: str, values: Float64Array) -> dict[str, float]:
+    """A metric that is the mean of paired differences of episodes [E], with their number and the standard error of the
+    mean; NaN is left out. {} without any."""
+    known = _finite(values)
+    if not len(known):
+        return {}
+    error = {f"{name}_error": float(known.std(ddof=1) / len(known) ** 0.5)} if len(known) > 1 else {}
+    return {name: float(known.mean()), **error, f"{name}_episodes": float(len(known))}
 
 
 def joined_gaps(gaps: Sequence[ListeningGap]) -> ListeningGap:

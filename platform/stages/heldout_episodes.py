@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role, resimulate
-from interplay.episodes.encoding import iter_readable
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, iter_readable
 from interplay.episodes.episode import Episode, EpisodeMeta
 from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.snapshot import Snapshot
@@ -33,8 +34,10 @@ from interplay.reward.diagnostics import (
     utilities,
     with_instruction,
 )
-from interplay.reward.listening_gap import ListeningGap, joined_gaps, listening_gap
+from interplay.reward.listening_gap import ListeningGap, episode_mean, joined_gaps, listening_gap
 from interplay.stages.run import ReportActivity, ignore_activity
+
+log = logging.getLogger(__name__)
 
 CACHE_BYTES = 2**30
 
@@ -42,13 +45,16 @@ CACHE_BYTES = 2**30
 class Measured(NamedTuple):
     """Measurements of a reward model on held-out episodes."""
 
-    returns: NDArray[np.float64]  # [episodes], modeled
+    returns: NDArray[np.float64]  # [episodes], modeled; NaN for episodes that can no longer be read
     agreement: Agreement  # of the model's order of moments with that of the raters
 
 
 @dataclass(frozen=True)
 class HeldOutEpisodes:
-    """Whole episodes, and their true outcomes. Decoded ones stay in memory within the budget of `cache` only."""
+    """Whole episodes, and their true outcomes. Decoded ones stay in memory within the budget of `cache` only.
+
+    Measurements leave out an episode whose file can no longer be read, as one that was deleted since, and log it.
+    """
 
     episodes: Sequence[EpisodeMeta]
     marks: Sequence[int]  # [episodes]
@@ -56,6 +62,7 @@ class HeldOutEpisodes:
     judge: Callable[[str], bool | None]  # whether an episode, by its id, ended well: see `succeeded`
     writer: RowWriter
     cache: EpisodeCache
+    unreadable: set[str] = field(default_factory=set)  # ids of those that were logged
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -78,6 +85,18 @@ class HeldOutEpisodes:
         """An episode as arrays [N + 1, 1, ...], with the marks of one of its raters."""
         return self.writer.encode_episode(self.decoded(index), index)
 
+    def readable(self, indices: Iterable[int]) -> Iterator[tuple[int, Arrays]]:
+        """The index and the `arrays` of each of these episodes, without those that can no longer be read."""
+        for index in indices:
+            try:
+                arrays = self.arrays(index)
+            except (DamagedEpisode, UnknownFormat) as error:
+                if (episode := self.episodes[index].id) not in self.unreadable:
+                    log.warning("left out of measurements on held-out episodes: %s", error)
+                    self.unreadable.add(episode)
+            else:
+                yield index, arrays
+
     def measure(
         self,
         model: Agent,
@@ -91,21 +110,20 @@ class HeldOutEpisodes:
         `heard` gives episodes, by index, another instruction [L] than their own; `on`: see `utilities`.
         """
         others = heard or {}
-        gains, agreed = list[NDArray[np.float64]](), list[Agreement]()
+        gains = np.full(len(self), np.nan)
+        pairs, right = np.zeros(len(self), np.int64), np.zeros(len(self))
         for batch in batches([episode.steps + 1 for episode in self.episodes]):
             where = f"of episodes {batch.start + 1} to {batch.stop} of {len(self)}"
-            arrays = [self.arrays(index) for index in batch]
-            arrays = [
-                with_instruction(own, others[index]) if index in others else own
-                for own, index in zip(arrays, batch, strict=True)
-            ]
-            utility = utilities(model, arrays, on=on, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
-            gains.append(returns(utility))
-            agreed.append(agreement(utility, arrays))
-        return Measured(
-            np.concatenate(gains),
-            Agreement(np.concatenate([each.pairs for each in agreed]), np.concatenate([each.right for each in agreed])),
-        )
+            shown = {
+                index: with_instruction(own, others[index]) if index in others else own
+                for index, own in self.readable(batch)
+            }
+            if shown:
+                at, arrays = list(shown), list(shown.values())
+                utility = utilities(model, arrays, on=on, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
+                agreed = agreement(utility, arrays)
+                gains[at], pairs[at], right[at] = returns(utility), agreed.pairs, agreed.right
+        return Measured(gains, Agreement(pairs, right))
 
     def listening(self, agent: Agent, most: int, beat: ReportActivity = ignore_activity) -> ListeningGap:
         """The listening gap of an agent on at most `most` of the episodes: own instruction against another of its kind.
@@ -115,17 +133,17 @@ class HeldOutEpisodes:
         others = self.first(most).other_instructions()
         indices, gaps = list(others), list[ListeningGap]()
         for batch in batches([self.episodes[index].steps + 1 for index in indices]):
-            chosen = indices[batch.start : batch.stop]
-            arrays = [self.arrays(index) for index in chosen]
+            arrays = dict(self.readable(indices[batch.start : batch.stop]))
             where = f"of episodes {batch.start + 1} to {batch.stop} of {len(indices)}"
-            gaps.append(
-                listening_gap(
-                    agent,
-                    arrays,
-                    [others[index] for index in chosen],
-                    beat=lambda row, where=where: beat(f"measures listening: {row} {where}"),  # type: ignore[misc]
+            if arrays:
+                gaps.append(
+                    listening_gap(
+                        agent,
+                        list(arrays.values()),
+                        [others[index] for index in arrays],
+                        beat=lambda row, where=where: beat(f"measures listening: {row} {where}"),  # type: ignore[misc]
+                    )
                 )
-            )
         return joined_gaps(gaps)
 
     def metrics(
@@ -137,16 +155,17 @@ class HeldOutEpisodes:
         """
         measured = self.measure(model, beat=beat)
         metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
+        metrics["heldout_episodes"] = float(np.isfinite(measured.returns).sum())
         few = self.first(listening_episodes)
         hears = model.layout.world.utterances
         others = few.other_instructions() if hears else {}
         if others and model.utility is not None:
             lost = measured.returns[: len(few)] - few.measure(model, heard=others, beat=beat).returns
-            metrics["heldout_utility_listening"] = float(lost[[*others]].mean())
+            metrics |= episode_mean("heldout_utility_listening", lost[[*others]])
         if hears:
             metrics |= few.listening(model, listening_episodes, beat).metrics()
-        if model.marks is not None:
-            found = mark_prediction(model, (self.arrays(index) for index in range(len(self))))
+        if model.marks is not None and metrics["heldout_episodes"]:
+            found = mark_prediction(model, (arrays for _, arrays in self.readable(range(len(self)))))
             metrics |= {"heldout_mark_auc": found.auc, "heldout_mark_likelihood": found.likelihood}
             metrics["heldout_mark_sign_accuracy"] = found.sign_accuracy
         model.train()

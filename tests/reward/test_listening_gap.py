@@ -105,7 +105,9 @@ def test_episodes_without_recorded_actions_are_left_out() -> None:
     gap = listening_gap(tiny_agent(LineWorld()), [arrays, episode(6, 2)], [OTHER, OTHER])
     assert np.isnan(gap.own.movement).tolist() == [True, False]
     assert len(gap.movement) == len(gap.words) == 1
-    assert sorted(gap.metrics()) == ["heldout_listening", "heldout_listening_words"]
+    means = ["heldout_listening", "heldout_listening_episodes"]
+    means += ["heldout_listening_words", "heldout_listening_words_episodes"]
+    assert list(gap.metrics()) == means
 
 
 def test_an_array_of_another_type_is_refused() -> None:
@@ -122,6 +124,10 @@ def test_means_and_errors_are_paired_by_episode() -> None:
 
     gaps = [ListeningGap(sides([-1.0, -5.0]), sides([-2.0, -7.0])), ListeningGap(sides([-9.0]), sides([-12.0]))]
     found = joined_gaps(gaps).metrics()
-    assert found == {"heldout_listening": pytest.approx(2), "heldout_listening_error": pytest.approx(1 / 3**0.5)}
+    assert found == {
+        "heldout_listening": pytest.approx(2),
+        "heldout_listening_error": pytest.approx(1 / 3**0.5),
+        "heldout_listening_episodes": 3,
+    }
     nothing: NDArray[np.float64] = joined_gaps([]).movement
     assert len(nothing) == 0

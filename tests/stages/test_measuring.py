@@ -212,6 +212,29 @@ def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path
     assert whole.cache.bytes > 0 == bounded.cache.bytes
 
 
+def test_an_episode_deleted_during_training_is_left_out_of_what_is_measured(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, snapshot = begun(copied(rewarded, tmp_path))
+    agent, vocabulary = start_from(run, "reward", head="utility")
+    ids = snapshot.select(EpisodeFilter(split="heldout"))
+    heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, cache_bytes=0)
+    whole, before = heldout.measure(agent), _measured(run, heldout, agent)
+    gone, files = min(heldout.other_instructions()), {path.stem: path for path in run.root.rglob("*.npz")}
+    files[ids[gone]].unlink()
+    measured, after = heldout.measure(agent), _measured(run, heldout, agent)
+    kept = np.arange(len(ids)) != gone
+    np.testing.assert_allclose(measured.returns[kept], whole.returns[kept], atol=1e-5)
+    assert np.isnan(measured.returns[gone]) and measured.agreement.pairs[gone] == 0 < whole.agreement.pairs[gone]
+    for count in ("heldout_episodes", "heldout_utility_listening_episodes"):
+        assert after[count] == before[count] - 1
+    assert caplog.text.count("left out of measurements") == 1 and ids[gone] in caplog.text
+    for path in files.values():
+        path.unlink(missing_ok=True)
+    found = _measured(run, heldout, agent)
+    assert found["heldout_episodes"] == 0 and "heldout_listening" not in found
+
+
 def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(cloned, tmp_path))
     fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the vocabulary from
