@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.core.files import JsonLines, private_file, sync, write_whole
+from interplay.core.files import JsonLines, private_file, private_folder, sync, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.evaluation.estimates import Estimate, pooled_share, student_difference
 
@@ -32,16 +34,16 @@ class ContinuationJudgement:
     judge: str  # pseudonym
     folder: str  # of the stage that recorded it, as "continue" or "round-2/continue"
     agent: str
-    player: str  # digest of the checkpoint that played, so that verdicts on an earlier one do not count
+    recording: str  # `recording_digest` of the file that was watched, so that verdicts on an earlier one do not count
     scenario: str
     continuation: int
     done: bool
     at: float  # seconds since the epoch
 
 
-def player_digest(player: Mapping[str, Any]) -> str:
-    """A short digest of the checkpoint that the results of an agent state; another one if it was trained on."""
-    return hashlib.sha256(json.dumps(player, sort_keys=True).encode()).hexdigest()[:12]
+def recording_digest(path: Path) -> str:
+    """A short digest of a recording's file. Raises OSError if it can't be read."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def read_judgements(root: Path) -> list[ContinuationJudgement]:
@@ -50,26 +52,48 @@ def read_judgements(root: Path) -> list[ContinuationJudgement]:
     Lines that can't be read are left out, with a warning.
     """
     rows, damaged = _lines(root).readable()
+    found: dict[str, ContinuationJudgement] = {}
+    for row in rows:
+        try:
+            judgement = build_config(ContinuationJudgement, row)
+        except (ValueError, TypeError):
+            damaged += 1
+        else:
+            found.setdefault(judgement.item, judgement)
     if damaged:
         logger.warning("%s: %d damaged lines are left out", root / JUDGEMENTS, damaged)
-    return list({row["item"]: build_config(ContinuationJudgement, row) for row in rows}.values())
+    return list(found.values())
 
 
 def add_judgement(root: Path, judgement: ContinuationJudgement) -> None:
     """Adds a verdict; once this returns, it survives a power cut. Only the owner may read the file."""
     lines = _lines(root)
-    private_file(lines.path)
-    lines.append(asdict(judgement))
-    sync(lines.path)
+    private_folder(lines.path.parent)
+    with _changing(root):
+        private_file(lines.path)
+        lines.append(asdict(judgement))
+        sync(lines.path)
+        sync(lines.path.parent)
 
 
 def keep_judgements(root: Path, stays: Callable[[ContinuationJudgement], bool]) -> None:
-    """Removes all other verdicts from the file."""
-    every = read_judgements(root)
-    kept = [judgement for judgement in every if stays(judgement)]
-    if len(kept) < len(every):
-        text = "".join(json.dumps(asdict(judgement)) + "\n" for judgement in kept)
-        write_whole(root / JUDGEMENTS, text, private=True)
+    """Removes all other verdicts from the file, and lines that can't be read, because they may name anyone."""
+    path = root / JUDGEMENTS
+    if not path.exists():
+        return
+    with _changing(root):
+        kept = [asdict(judgement) for judgement in read_judgements(root) if stays(judgement)]
+        text = "".join(json.dumps(row) + "\n" for row in kept)
+        if path.read_bytes() != text.encode():
+            write_whole(path, text, private=True)
+
+
+@contextmanager
+def _changing(root: Path) -> Iterator[None]:
+    """Waits until no other process or thread changes the file."""
+    with (root / JUDGEMENTS).with_suffix(".lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _lines(root: Path) -> JsonLines:
@@ -83,22 +107,22 @@ ContinuationKey = tuple[str, int]  # a scenario, and the number of a continuatio
 class JudgedContinuations:
     """The verdicts of people on the continuations of each agent, and what the tests of the tasks say of the same.
 
-    A continuation counts by the mean of its verdicts; intervals are over scenarios, because the continuations of one
-    scenario are alike.
+    A continuation counts by the mean of its verdicts, the first of each person; intervals are over scenarios, because
+    the continuations of one scenario are alike.
     """
 
-    verdicts: Mapping[str, Sequence[ContinuationJudgement]]  # by agent
+    verdicts: Mapping[str, Sequence[ContinuationJudgement]]  # by agent, on continuations of `tested`
     tested: Mapping[str, Mapping[ContinuationKey, bool]]  # by agent: success by the test of the recorded task
-    outdated: int = 0  # verdicts on checkpoints that have been replaced
+    outdated: int = 0  # verdicts on recordings that have been replaced or removed
     _done: Mapping[str, Mapping[ContinuationKey, list[bool]]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         done: dict[str, dict[ContinuationKey, list[bool]]] = {}
         for agent, verdicts in self.verdicts.items():
-            places: dict[ContinuationKey, list[bool]] = defaultdict(list)
+            places: dict[ContinuationKey, dict[str, bool]] = defaultdict(dict)
             for verdict in verdicts:
-                places[verdict.scenario, verdict.continuation].append(verdict.done)
-            done[agent] = dict(places)
+                places[verdict.scenario, verdict.continuation].setdefault(verdict.judge, verdict.done)
+            done[agent] = {place: list(by_judge.values()) for place, by_judge in places.items()}
         object.__setattr__(self, "_done", done)
 
     @property
@@ -128,7 +152,6 @@ class JudgedContinuations:
             for agent, places in self._done.items()
             for place, verdicts in places.items()
             for done in verdicts
-            if place in self.tested[agent]
         ]
         return _over_scenarios(alike) if alike else None
 
@@ -160,32 +183,30 @@ class JudgedContinuations:
 
 def judged_continuations(
     judgements: Iterable[ContinuationJudgement],
-    players: Mapping[str, str],
+    recordings: Mapping[str, Mapping[ContinuationKey, str]],
     tested: Mapping[str, Mapping[ContinuationKey, bool]],
     labels: Mapping[str, str],
 ) -> JudgedContinuations | None:
     """The verdicts on the present continuations of the labeled agents; None without any.
 
     Args:
-        players: by agent, the `player_digest` of its present results.
-        tested: by agent, the success of each continuation by the test of its task.
+        recordings: by agent, the `recording_digest` of each of its present continuations.
+        tested: by agent, the success of each of these by the test of its task.
         labels: by agent, its name in the report.
     """
     found: dict[str, list[ContinuationJudgement]] = defaultdict(list)
     outdated = 0
     for judgement in judgements:
-        if judgement.player != players.get(judgement.agent):
+        present = recordings.get(judgement.agent, {}).get((judgement.scenario, judgement.continuation))
+        if judgement.recording != present:
             outdated += 1
         elif judgement.agent in labels:
             found[judgement.agent].append(judgement)
     if not found:
         return None
     ordered = [agent for agent in labels if agent in found]
-    return JudgedContinuations(
-        {labels[agent]: found[agent] for agent in ordered},
-        {labels[agent]: tested[agent] for agent in ordered},
-        outdated,
-    )
+    verdicts = {labels[agent]: found[agent] for agent in ordered}
+    return JudgedContinuations(verdicts, {labels[agent]: tested[agent] for agent in ordered}, outdated)
 
 
 def _means(places: Mapping[ContinuationKey, Sequence[bool]]) -> Iterator[tuple[ContinuationKey, float]]:

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from interplay.evaluation.continuation_judgements import (
     JudgedContinuations,
     judged_continuations,
-    player_digest,
     read_judgements,
+    recording_digest,
 )
-from interplay.stages.continue_stage import CONTINUE, read_continuations
+from interplay.stages.continue_stage import CONTINUE, read_continuations, recording_of
 from interplay.stages.run import Run
-from interplay.stages.stage_folder import read_json
 
 
 def judged_of(run: Run, labels: Mapping[str, str]) -> JudgedContinuations | None:
@@ -24,9 +23,11 @@ def judged_of(run: Run, labels: Mapping[str, str]) -> JudgedContinuations | None
     folder = run.stage(CONTINUE)
     place = str(folder.path.relative_to(run.root))
     judgements = [each for each in read_judgements(run.root) if each.folder == place]
-    players, tested = {}, {}
+    recordings, tested = {}, {}
     for agent in {each.agent for each in judgements}:
-        if results := read_continuations(folder, agent):
-            players[agent] = player_digest(read_json(folder.path / f"{agent}.json")["agent"])
-            tested[agent] = {(each.scenario, each.continuation): each.success_step is not None for each in results}
-    return judged_continuations(judgements, players, tested, labels)
+        files = {each: recording_of(folder, agent, each) for each in read_continuations(folder, agent)}
+        present = {each: file for each, file in files.items() if file.exists()}
+        keys = {each: (each.scenario, each.continuation) for each in present}
+        recordings[agent] = {keys[each]: recording_digest(file) for each, file in present.items()}
+        tested[agent] = {keys[each]: each.success_step is not None for each in present}
+    return judged_continuations(judgements, recordings, tested, labels)

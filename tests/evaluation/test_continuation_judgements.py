@@ -10,15 +10,15 @@ import pytest
 from interplay.evaluation.continuation_judgements import (
     JUDGEMENTS,
     ContinuationJudgement,
+    JudgedContinuations,
     add_judgement,
     judged_continuations,
     keep_judgements,
-    player_digest,
     read_judgements,
 )
 from interplay.evaluation.report_tables import render_judged
 
-OLD, NEW = player_digest({"update": 1}), player_digest({"update": 2})
+OLD, NEW = "digest of the old one", "digest of the new one"
 LABELS = {"bc": "BC", "bc_rl": "BC+RL", "expert": "scripted solver"}
 
 
@@ -30,9 +30,9 @@ def verdict(
     scenario: str = "go-0",
     number: int = 0,
     judge: str = "p-1",
-    player: str = NEW,
+    recording: str = NEW,
 ) -> ContinuationJudgement:
-    return ContinuationJudgement(item, judge, "continue", agent, player, scenario, number, done, 1.5)
+    return ContinuationJudgement(item, judge, "continue", agent, recording, scenario, number, done, 1.5)
 
 
 def kept(root: Path, *verdicts: ContinuationJudgement) -> None:
@@ -60,17 +60,35 @@ def test_an_item_has_one_verdict(tmp_path: Path) -> None:
 def test_a_damaged_line_is_left_out_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept(tmp_path, verdict("a", True))
     with (tmp_path / JUDGEMENTS).open("a") as file:
-        file.write("no row\n")
+        file.write('no row\n{"at": 1.0}\n')
     with caplog.at_level(logging.WARNING):
         assert [each.item for each in read_judgements(tmp_path)] == ["a"]
-    assert "1 damaged line" in caplog.text
+    assert "2 damaged lines" in caplog.text
 
 
-def test_nothing_counts_of_checkpoints_that_were_replaced() -> None:
-    verdicts = [verdict("a", True), verdict("b", False, player=OLD), verdict("c", True, agent="gone")]
-    found = judged_continuations(verdicts, {"bc": NEW}, {"bc": {("go-0", 0): True}}, LABELS)
-    assert found is not None and found.outdated == 2 and list(found.verdicts) == ["BC"]
-    assert judged_continuations([verdict("b", False, player=OLD)], {"bc": NEW}, {"bc": {}}, LABELS) is None
+@pytest.mark.parametrize("rest", ['{"at": 1.0, "judge": "p-1"}\n', '{"item": "b", "judge": "p-1"'])
+def test_a_deletion_leaves_no_name_in_damaged_lines(tmp_path: Path, rest: str) -> None:
+    kept(tmp_path, verdict("a", True, judge="p-2"))
+    with (tmp_path / JUDGEMENTS).open("a") as file:
+        file.write(rest)
+    keep_judgements(tmp_path, lambda each: each.judge != "p-1")
+    assert "p-1" not in (tmp_path / JUDGEMENTS).read_text()
+    assert [each.judge for each in read_judgements(tmp_path)] == ["p-2"]
+
+
+def judged(
+    verdicts: list[ContinuationJudgement], tested: dict[tuple[str, int], bool], *agents: str
+) -> JudgedContinuations | None:
+    """The verdicts on agents that have all the continuations of `tested`."""
+    recordings = {agent: dict.fromkeys(tested, NEW) for agent in agents or ("bc",)}
+    return judged_continuations(verdicts, recordings, dict.fromkeys(recordings, tested), LABELS)
+
+
+def test_nothing_counts_of_recordings_that_were_replaced_or_removed() -> None:
+    verdicts = [verdict("a", True), verdict("b", False, recording=OLD), verdict("c", True, agent="gone")]
+    found = judged([*verdicts, verdict("d", True, number=7)], {("go-0", 0): True})
+    assert found is not None and found.outdated == 3 and found.share("BC").n == 1 and list(found.verdicts) == ["BC"]
+    assert judged([verdict("b", False, recording=OLD)], {("go-0", 0): True}) is None
 
 
 def test_a_continuation_counts_by_the_mean_of_its_verdicts() -> None:
@@ -82,7 +100,7 @@ def test_a_continuation_counts_by_the_mean_of_its_verdicts() -> None:
         verdict("d", False, scenario="go-1"),
     ]
     tested = {("go-0", 0): True, ("go-0", 1): True, ("go-1", 0): True}
-    found = judged_continuations(verdicts, {"bc": NEW}, {"bc": tested}, LABELS)
+    found = judged(verdicts, tested)
     assert found is not None
     assert found.share("BC").value == pytest.approx(1.5 / 3) and found.share("BC").n == 2
     agreement = found.agreement_with_tests()
@@ -92,22 +110,26 @@ def test_a_continuation_counts_by_the_mean_of_its_verdicts() -> None:
     assert found.judges == 2 and found.to_json()["agents"]["BC"]["continuations"] == 3
 
 
+def test_a_person_has_one_verdict_on_a_continuation() -> None:
+    """Two studies of the same continuations give it to a person twice; the first verdict counts."""
+    found = judged([verdict("a", True), verdict("b", False), verdict("c", True, judge="p-2")], {("go-0", 0): True})
+    assert found is not None and found.share("BC").value == 1.0
+    alike = found.agreement_of_judges()
+    assert alike is not None and (alike.value, alike.n) == (1.0, 1)
+
+
 def test_agents_are_compared_over_the_scenarios_in_which_both_were_judged() -> None:
     places = [("go-0", True, True), ("go-1", True, False), ("go-2", True, False)]
     ours = [verdict(f"a{n}", done, agent="bc_rl", scenario=name) for n, (name, done, _) in enumerate(places)]
     theirs = [verdict(f"b{n}", done, scenario=name) for n, (name, _, done) in enumerate(places)]
     alone = verdict("c", True, scenario="go-9")
     tested = {(name, 0): True for name in ("go-0", "go-1", "go-2", "go-9")}
-    found = judged_continuations(
-        [*ours, *theirs, alone], {"bc": NEW, "bc_rl": NEW}, {"bc": tested, "bc_rl": tested}, LABELS
-    )
+    found = judged([*ours, *theirs, alone], tested, "bc", "bc_rl")
     assert found is not None
     difference = found.difference("BC+RL", "BC")
     assert difference is not None and difference.value == pytest.approx(2 / 3) and difference.n == 3
     assert difference.low < 0 < difference.high
-    single = judged_continuations(
-        [ours[0], theirs[0]], {"bc": NEW, "bc_rl": NEW}, {"bc": tested, "bc_rl": tested}, LABELS
-    )
+    single = judged([ours[0], theirs[0]], tested, "bc", "bc_rl")
     assert single is not None and single.difference("BC+RL", "BC") is None
 
 
@@ -118,7 +140,7 @@ def test_the_report_shows_agents_differences_and_agreement() -> None:
         for scenario in ("go-0", "go-1", "go-2")
     ]
     tested = {("go-0", 0): True, ("go-1", 0): True, ("go-2", 0): True}
-    found = judged_continuations(verdicts, {"bc": NEW, "bc_rl": NEW}, {"bc": tested, "bc_rl": tested}, LABELS)
+    found = judged(verdicts, tested, "bc", "bc_rl")
     assert found is not None
     shown = render_judged(found)
     assert [row[0] for row in shown["rows"]] == ["BC", "BC+RL"] and shown["rows"][0][2:] == ("3", "3")

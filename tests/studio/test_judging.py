@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,8 +20,9 @@ from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.continuation_judgements import JUDGEMENTS, add_judgement, read_judgements
 from interplay.evaluation.scenario_suite import SUITE, read_suite
 from interplay.studio.exports.export_tables import export
+from interplay.studio.films.film_library import FilmSource
 from interplay.studio.people.own_data_routes import erase, kept_of
-from interplay.studio.studies.study import ContinuationChoice
+from interplay.studio.studies.study import Checks, ContinuationChoice
 from interplay.studio.web.studio_context import StudioContext
 
 SCENARIOS = 2
@@ -155,17 +157,52 @@ def test_skipped_and_unusable_recordings_get_no_verdict(studio: StudioContext) -
         assert count == left, "what one skipped is offered to others, what is unusable to no one"
 
 
-def test_an_agent_that_was_trained_on_is_judged_again(studio: StudioContext, episodes: list[Episode]) -> None:
+def continued_again(studio: StudioContext) -> None:
+    """The agents have continued again: the same scenarios, other recordings."""
+    add_continuations(studio.served.root, [record_episode(LineWorld(), seed, 6)[0] for seed in range(7, 9)])
+
+
+def test_recordings_that_were_replaced_are_judged_again(studio: StudioContext) -> None:
     client = judge(studio)
+    say(client, given(client), done=True)
     begun = given(client)
-    add_continuations(studio.served.root, episodes, update=200)
+    continued_again(studio)
     refused = client.post(f"/api/items/{begun['item']}/judge", json={"done": True})
-    assert refused.status_code == 410
+    assert refused.status_code == 410 and len(read_judgements(studio.served.root)) == 1
     count = 0
     while (item := given(client)) is not None:
         say(client, item, done=True)
         count += 1
     assert count == ALL
+
+
+def test_files_that_cannot_be_read_are_left_out(studio: StudioContext, caplog: pytest.LogCaptureFixture) -> None:
+    """People go on to judge the agents that are left; deletions and the researcher's page work."""
+    root, client = studio.served.root, judge(studio)
+    (root / "continue" / "bc_rl.json").write_text('{"agent": ')
+    (root / "continue" / "bc" / "walk-0" / "0.npz").unlink()
+    count = 0
+    while (item := given(client)) is not None:
+        say(client, item, done=True)
+        count += 1
+    assert count == ALL // 2 - 1 and "bc_rl.json" in caplog.text
+    assert logged_in(studio, "research").get("/api/desk/studies").status_code == 200
+    erase(studio, client.get("/api/me").json()["person"])
+    assert not read_judgements(root)
+
+
+def test_what_was_skipped_is_not_called_judged(studio: StudioContext) -> None:
+    client = judge(studio)
+    item = given(client)
+    client.post(f"/api/items/{item['item']}/skip", json={})
+    refused = client.post(f"/api/items/{item['item']}/judge", json={"done": True})
+    assert refused.status_code == 409 and not read_judgements(studio.served.root)
+
+
+def test_a_used_study_keeps_its_kind(studio: StudioContext) -> None:
+    given(judge(studio))
+    with pytest.raises(ValueError, match="of the kind judge; give the other one a new name"):
+        studio.studies.keep(judge_study(kind="mark"))
 
 
 def test_a_study_names_what_there_is(studio: StudioContext, episodes: list[Episode]) -> None:
@@ -174,10 +211,26 @@ def test_a_study_names_what_there_is(studio: StudioContext, episodes: list[Episo
     chosen = judge_study(continuations=ContinuationChoice(round=2, agents=("bc_rl",), tasks=("walk",)))
     assert client.post("/api/desk/studies", json=chosen.model_dump()).status_code == 200
     assert {each.folder for each in studio.continuations.chosen(chosen.continuations)} == {"round-2/continue"}
-    missing = judge_study(continuations=ContinuationChoice(agents=("bc_large",)))
-    refused = client.post("/api/desk/studies", json=missing.model_dump())
-    assert refused.status_code == 422
-    assert "bc_large" in refused.json()["error"] and "agents ['bc', 'bc_rl']" in refused.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"continuations": ContinuationChoice(agents=("bc", "bc_lr"))},
+            "bc_lr has none; there are agents bc, bc_rl",
+        ),
+        ({"continuations": ContinuationChoice(tasks=("lift",))}, "tasks: lift has none"),
+        ({"continuations": ContinuationChoice(round=3)}, "round: 3 has none"),
+        ({"order": "newest", "checks": Checks(gold_share=0.3)}, "order, checks: has no effect"),
+        ({"kind": "mark", "continuations": ContinuationChoice(round=1)}, "continuations: has no effect"),
+    ],
+)
+def test_a_study_that_would_do_something_else_is_refused(
+    studio: StudioContext, changes: dict[str, Any], problem: str
+) -> None:
+    refused = logged_in(studio, "research").post("/api/desk/studies", json=judge_study(**changes).model_dump())
+    assert refused.status_code == 422 and problem in refused.json()["error"]
 
 
 def test_a_run_without_continuations_says_what_to_type(tmp_path: Path) -> None:
@@ -190,10 +243,12 @@ def test_verdicts_go_with_their_judge(studio: StudioContext) -> None:
     first, second = judge(studio), judge(studio)
     for client in (first, second):
         say(client, given(client), done=True)
+    given(first)  # and one is open
     person, other = (client.get("/api/me").json()["person"] for client in (first, second))
     assert kept_of(studio, person)["judgements"] == 1
-    (own,) = first.get("/api/data/download").json()["judgements"]
-    assert own.keys() == {"item", "done", "at"}, "people judge blind"
+    download = first.get("/api/data/download").text
+    assert len(json.loads(download)["judgements"]) == 1
+    assert not any(word in download for word in ("continue/", "bc_rl", "walk-")), "people judge blind"
     erase(studio, person)
     assert [each.judge for each in read_judgements(studio.served.root)] == [other]
     assert person not in (studio.served.root / JUDGEMENTS).read_text()
@@ -209,10 +264,15 @@ def test_verdicts_go_with_the_episode_that_a_scenario_was_cut_from(
     played = replace(episodes[0], meta=replace(episodes[0].meta, id="played", people={"solver": "p-gone"}))
     studio.store.append(played)
     add_continuations(root, [played, episodes[1]])
-    films = [studio.film_source(each.id).path for each in studio.continuations.all() if each.scenario == "walk-0"]
+    recordings = {each.scenario: studio.film_source(each.id) for each in studio.continuations.all()}
+    before = FilmSource(root / "replaced.npz", "f" * 64)  # of an agent that has continued again since
+    films = {name: studio.films._place(source) for name, source in {**recordings, "before": before}.items()}
+    for film in films.values():
+        film.mkdir(parents=True)
     studio.people.add(["play"], "p-gone")
     erase(studio, "p-gone")
-    assert not any(film.exists() for film in films)
+    assert not recordings["walk-0"].path.exists()
+    assert {name: film.exists() for name, film in films.items()} == {"walk-0": False, "walk-1": True, "before": False}
     assert [each.name for each in read_suite(root / "continue" / SUITE, LineWorld())] == ["walk-1"]
     assert {each.scenario for each in read_judgements(root)} == {"walk-1"}
 
@@ -230,7 +290,7 @@ def test_verdicts_are_exported(studio: StudioContext) -> None:
     written = export(studio.served.root, folder, rate=30.0, form="csv", identities=False)
     assert written.rows["judgements"] == 1
     header, row = (folder / "judgements.csv").read_text().splitlines()
-    assert header == "item,judge,folder,agent,player,scenario,continuation,done,at" and ",False," in row
+    assert header == "item,judge,folder,agent,recording,scenario,continuation,done,at" and ",False," in row
 
 
 def test_other_people_see_no_item(studio: StudioContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -52,14 +53,15 @@ def page(browser: Browser, studio: StartedStudio) -> Iterator[Page]:
 
 
 def watch(page: Page, key: str) -> None:
-    """Waits for the next recording, moves over all of it, and judges by a key."""
+    """Waits for the next recording, moves over it until all of it was on screen, and judges by a key."""
     expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
     box = page.get_by_test_id("bar").bounding_box()
     assert box is not None
-    for share in range(8, 100, 4):
+    for share in itertools.cycle(range(8, 100, 4)):  # a slow browser leaves pictures out
         page.mouse.move(box["x"] + share / 100 * box["width"], box["y"] + 20)
         page.evaluate("() => new Promise(requestAnimationFrame)")
-    expect(page.locator("#watched")).to_contain_text("100%", timeout=FILM_MS)
+        if "100%" in page.locator("#watched").inner_text():
+            break
     page.keyboard.press(key)
 
 
@@ -97,6 +99,50 @@ def test_what_was_not_kept_is_pressed_again(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("y")
     expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
     assert len(read_judgements(tmp_path)) == 1
+
+
+def test_the_next_recording_comes_once_the_studio_answers_again(page: Page, tmp_path: Path) -> None:
+    page.route("**/next", lambda route: route.abort())
+    watch(page, "y")
+    expect(page.locator("#message")).not_to_be_empty()
+    assert len(read_judgements(tmp_path)) == 1
+    page.unroute("**/next")
+    expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_nothing_of_the_last_recording_stays_where_a_film_fails(page: Page) -> None:
+    page.route("**/film", lambda route: route.fulfill(status=503, body='{"error": "no film"}'))
+    watch(page, "y")
+    expect(page.locator("#message")).to_contain_text("no film")
+    for place in ("#dialogue", "#question", "#number", "#watched"):
+        expect(page.locator(place)).to_be_empty()
+    expect(page.locator("#loading")).to_be_hidden()
+    expect(page.get_by_test_id("done")).to_be_disabled()
+    page.unroute("**/film")
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("yes").click()
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_only_what_the_agent_did_counts_as_watched(page: Page) -> None:
+    """Of the film of 48 frames, 16 are the context."""
+    page.get_by_test_id("play").click()
+    shares = page.evaluate(
+        """async () => {
+            const { watched } = await import('/static/playback.js');
+            const film = (frames) => ({ seen: new Set(frames), plan: { strip_every: 8, rows: 7 } });
+            return [watched(film([0, 8, 16]), 16), watched(film([0, 24, 32]), 16), watched(film([24, 32, 40, 48]), 16)];
+        }"""
+    )
+    assert shares == [0, 50, 100]
+
+
+def test_a_page_of_another_kind_of_study_leads_to_its_own(page: Page, studio: StartedStudio) -> None:
+    page.goto(f"{studio.origin}/mark?study=judge")
+    page.wait_for_url(f"{studio.origin}/judge?study=judge")
 
 
 def test_a_recording_may_be_skipped_or_called_unusable(page: Page, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of each table, also of one without
         *("id", "study", "version", "person", "episode", "kind", "request", "rule", "score", "probability"),
         *("created", "expires", "state", "reason", "ended"),
     ),
-    "judgements": ("item", "judge", "folder", "agent", "player", "scenario", "continuation", "done", "at"),
+    "judgements": ("item", "judge", "folder", "agent", "recording", "scenario", "continuation", "done", "at"),
     "sessions": ("id", "study", "version", "started", "ended", "outcome", "episode", "seats", "agent"),
     "people": ("person", "roles", "paused", "minutes", "items", "marks", "sessions"),
     "identities": ("person", "platform", "name"),

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,14 @@ class FilmLibrary:
         """
         self._forgotten.add(self._place(source))
         shutil.rmtree(self._place(source), ignore_errors=True)
+
+    def keep_only(self, sources: Iterable[FilmSource]) -> None:
+        """Forgets the films of all other recordings, as of those that were replaced. May be called from any thread."""
+        known = {self._place(source) for source in sources}
+        cached = {film for film in self._folder.iterdir() if film.is_dir()} if self._folder.exists() else set()
+        for film in (cached | {file.parent for file in list(self._drawing)}) - known:
+            self._forgotten.add(film)
+            shutil.rmtree(film, ignore_errors=True)
 
     def close(self) -> None:
         """Ends the film process."""

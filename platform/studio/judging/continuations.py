@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from interplay.episodes.encoding import load_meta
 from interplay.episodes.episode import EpisodeMeta
-from interplay.evaluation.continuation_judgements import player_digest
-from interplay.evaluation.scenario_suite import SUITE, scenarios_of
+from interplay.evaluation.continuation_judgements import recording_digest
 from interplay.stages.live_config import SOLVER
 from interplay.studio.films.film_library import FilmSource
 from interplay.studio.studies.study import ContinuationChoice
 
+logger = logging.getLogger(__name__)
+
 FOLDERS = ("continue", "round-*/continue")
 MARKER = "@"  # in the id of a continuation, and in that of no stored episode
+
+FileState = tuple[int, int]  # time of the last change, and size
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,12 @@ class RecordedContinuation:
     scenario: str
     number: int
     kind: str  # of the task
-    player: str  # digest of the checkpoint that played
+    recording: str  # `recording_digest` of its file
 
     @property
     def id(self) -> str:
-        """Names the recording; another one if the agent was trained on and has continued again."""
-        return f"{self.folder}/{self.agent}/{self.scenario}/{self.number}{MARKER}{self.player}"
+        """Names the recording; another one if the agent has continued again."""
+        return f"{self.folder}/{self.agent}/{self.scenario}/{self.number}{MARKER}{self.recording}"
 
     @property
     def round(self) -> int:
@@ -54,7 +58,8 @@ class Continuations:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read: dict[Path, tuple[int, list[RecordedContinuation]]] = {}  # by file, with the time of its last change
+        self._rows: dict[Path, tuple[FileState, list[dict[str, Any]]]] = {}  # results by file
+        self._digests: dict[Path, tuple[FileState, str]] = {}  # by recording
 
     def chosen(self, choice: ContinuationChoice) -> list[RecordedContinuation]:
         """The continuations that a study is about."""
@@ -67,66 +72,77 @@ class Continuations:
         ]
 
     def all(self) -> list[RecordedContinuation]:
-        """Every continuation, ordered by folder, agent, scenario and number."""
-        found: list[RecordedContinuation] = []
-        for folder in self.folders():
-            for file in sorted(folder.glob("*.json")):
-                found += self._of_agent(folder, file)
-        return found
-
-    def folders(self) -> list[Path]:
-        """The folders of the stages that recorded continuations."""
-        return sorted(folder for pattern in FOLDERS for folder in self._root.glob(pattern))
+        """Every continuation, ordered by folder, agent, scenario and number; without files that can't be read."""
+        folders = sorted(folder for pattern in FOLDERS for folder in self._root.glob(pattern))
+        return [
+            found
+            for folder in folders
+            for file in sorted(folder.glob("*.json"))
+            for row in self._results(file)
+            if (found := self._recorded(folder, file.stem, row)) is not None
+        ]
 
     def find(self, episode: str) -> RecordedContinuation:
-        """The continuation of this id. Raises KeyError if it was deleted, or replaced."""
+        """The continuation of this id. Raises KeyError if its recording was removed, or replaced."""
         for each in self.all():
-            if each.id == episode and self.path(each).exists():
+            if each.id == episode:
                 return each
         raise KeyError(f"there is no continuation {episode!r}")
 
-    def path(self, continuation: RecordedContinuation) -> Path:
-        """The file of its recording."""
-        folder = self._root / continuation.folder / continuation.agent / continuation.scenario
-        return folder / f"{continuation.number}.npz"
-
     def meta(self, episode: str) -> EpisodeMeta:
         """The metadata of its recording. Raises KeyError as `find`, and what `load_meta` raises."""
-        return load_meta(self.path(self.find(episode)))
+        return load_meta(self._path(self.find(episode)))
 
     def film_source(self, episode: str) -> FilmSource:
         """The file from which its film is drawn. Raises KeyError as `find`."""
-        path = self.path(self.find(episode))
-        return FilmSource(path, hashlib.sha256(path.read_bytes()).hexdigest())
+        return _source(self._path(self.find(episode)))
 
-    def cut_from(self, episodes: Collection[str]) -> list[RecordedContinuation]:
-        """The continuations of scenarios that were cut from these episodes; damaged suites are left out."""
-        names: dict[str, set[str]] = {}
-        for folder in self.folders():
-            if episodes and (suite := folder / SUITE).exists():
-                try:
-                    names[str(folder.relative_to(self._root))] = set(scenarios_of(suite, episodes))
-                except ValueError:  # the deletion of its scenarios names it
-                    continue
-        return [each for each in self.all() if each.scenario in names.get(each.folder, ())]
+    def film_sources(self) -> list[FilmSource]:
+        """The files from which the films of all continuations are drawn."""
+        return [_source(self._path(each)) for each in self.all()]
 
-    def _of_agent(self, folder: Path, file: Path) -> list[RecordedContinuation]:
-        changed = file.stat().st_mtime_ns
-        if file not in self._read or self._read[file][0] != changed:
-            self._read[file] = changed, self._rows(folder, json.loads(file.read_bytes()), file.stem)
-        return self._read[file][1]
+    def _path(self, continuation: RecordedContinuation) -> Path:
+        folder = self._root / continuation.folder / continuation.agent / continuation.scenario
+        return folder / f"{continuation.number}.npz"
 
-    def _rows(self, folder: Path, content: Mapping[str, Any], agent: str) -> list[RecordedContinuation]:
-        if "results" not in content:  # stage.json
+    def _results(self, file: Path) -> list[dict[str, Any]]:
+        """The results in a file of the stage; none in one that has no results, or can't be read."""
+        try:
+            state = _state(file)
+            if file not in self._rows or self._rows[file][0] != state:
+                self._rows[file] = state, list(json.loads(file.read_bytes()).get("results", ()))  # stage.json: none
+            return self._rows[file][1]
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            logger.warning("its continuations can't be judged: %s: %s", file, error)
             return []
-        place, player = str(folder.relative_to(self._root)), player_digest(content["agent"])
-        return [
-            RecordedContinuation(place, agent, row["scenario"], row["continuation"], row["kind"], player)
-            for row in content["results"]
-        ]
+
+    def _recorded(self, folder: Path, agent: str, row: Mapping[str, Any]) -> RecordedContinuation | None:
+        try:
+            scenario, number, kind = row["scenario"], row["continuation"], row["kind"]
+            file = folder / agent / scenario / f"{number}.npz"
+            state = _state(file)
+            if file not in self._digests or self._digests[file][0] != state:
+                self._digests[file] = state, recording_digest(file)
+        except (OSError, KeyError, TypeError):  # as of a recording that is being deleted
+            return None
+        place = str(folder.relative_to(self._root))
+        return RecordedContinuation(place, agent, scenario, number, kind, self._digests[file][1])
 
 
 def agent_begins(meta: EpisodeMeta) -> int:
     """The frame from which on the agent acted; before, the context was played as it was recorded."""
     control = meta.control.get(SOLVER, ())
     return control[-1][0] if control else 0
+
+
+def _state(file: Path) -> FileState:
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def _source(path: Path) -> FilmSource:
+    """Raises KeyError if the file was removed."""
+    try:
+        return FilmSource(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    except FileNotFoundError as error:
+        raise KeyError(f"{path} was removed") from error

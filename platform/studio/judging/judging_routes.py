@@ -30,15 +30,17 @@ def judge(item: str, verdict: GivenVerdict, studio: Studio, person: Rater) -> di
         given = own_item(studio, item, person)
         if given.kind != "judge":
             raise HTTPException(409, "this recording is marked, not judged")
-        if given.state != "open":  # as by another tab
+        if given.state == "finished":  # as by another tab
             return {"judged": True}
+        if given.state != "open":
+            raise HTTPException(409, "this recording was skipped or left out; reload the page for the next one")
         try:
             found = studio.continuations.find(given.episode)
         except KeyError as error:
             raise HTTPException(410, "this recording was deleted; reload the page for the next one") from error
         root = studio.served.root
         if all(kept.item != item for kept in read_judgements(root)):  # else a kill came before the item was ended
-            place = {"folder": found.folder, "agent": found.agent, "player": found.player}
+            place = {"folder": found.folder, "agent": found.agent, "recording": found.recording}
             add_judgement(
                 root,
                 ContinuationJudgement(

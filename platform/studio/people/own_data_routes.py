@@ -18,6 +18,7 @@ from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.evaluation.continuation_judgements import ContinuationJudgement, keep_judgements, read_judgements
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.stages.scenario_erasure import erase_scenarios
+from interplay.studio.judging.continuations import is_continuation
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import StudioHouse
 from interplay.studio.live.session_settings import HUMAN
@@ -65,7 +66,8 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
 def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file.
 
-    It leaves out what raters must not know: the kind of an unfinished item, and the answers of golds. The marks
+    It leaves out what raters must not know: the kind of an unfinished item, the answers of golds, and the agents that
+    were judged. The marks
     of unfinished items are among those `shown` alone, because only some kinds are kept in the store.
     """
     tables = {
@@ -78,7 +80,7 @@ def download(studio: Studio, person: Someone) -> Response:
     )
     begun = {row["id"] for row in tables["assignments"] if row["state"] == "open"}
     unfinished = {row["mark"] for row in shown if row["assignment"] in begun}
-    tables["assignments"] = [_blind(row) if row["id"] in begun else row for row in tables["assignments"]]
+    tables["assignments"] = [_blind(row, is_open=row["id"] in begun) for row in tables["assignments"]]
     tables["checks"] = [{**row, "result": _without_answers(row["result"])} for row in tables["checks"]]
     marks = [vars(mark) for rater in raters_of(person.id) for mark in studio.store.marks(rater=rater)]
     marks = [mark for mark in marks if mark["id"] not in unfinished]
@@ -146,14 +148,12 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
     episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
-    for continuation in studio.continuations.cut_from(episodes):
-        with suppress(KeyError):  # its file is gone
-            studio.films.forget(studio.continuations.film_source(continuation.id))
-    with studio.choosing:  # no verdict is given while the file is written again
-        kept_in += erase_scenarios(studio.served.root, episodes)  # while the episodes are known
+    kept_in += erase_scenarios(studio.served.root, episodes)  # while the episodes are known
     _erase_judgements(studio, person)
     asked = {text for episode in episodes for text in _asked_in(studio, episode)}
     erase_episodes(studio, person, episodes)
+    if episodes:  # films of continuations that are gone begin with what the person did
+        _forget_other_films(studio)
     own = "SELECT id FROM assignments WHERE person = ?"
     try:
         studio.database.erase(
@@ -165,10 +165,10 @@ def erase(studio: StudioContext, person: str) -> list[str]:
             ]
         )
     finally:  # also where the rows are gone and there is no room to compact the file: no one could repeat the rest
-        _erase_judgements(studio, person)  # again, for what was under way
         late = episodes_of(studio, person)  # of sessions that ended in the meantime, whose rows are gone now
         erase_episodes(studio, person, late)
         studio.audit.forget(person)
+        _erase_judgements(studio, person)  # again, for what was under way
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
 
@@ -183,6 +183,12 @@ def _unsign_flags(studio: StudioContext, person: str) -> None:
 def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgement]:
     """A person's verdicts on continuations."""
     return [each for each in read_judgements(studio.served.root) if each.judge == person]
+
+
+def _forget_other_films(studio: StudioContext) -> None:
+    """Removes the films of recordings that are not there any more, as of agents that have continued again."""
+    stored = (studio.film_source(entry.id) for entry in studio.store.entries(EpisodeFilter(flagged=True)))
+    studio.films.keep_only([*stored, *studio.continuations.film_sources()])
 
 
 def _erase_judgements(studio: StudioContext, person: str) -> None:
@@ -206,9 +212,10 @@ def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:
     return [dict(row) for row in rows if person in json.loads(row["seats"]).values()]
 
 
-def _blind(assignment: Mapping[str, Any]) -> dict[str, Any]:
-    """An assignment without its kind."""
-    return {name: value for name, value in assignment.items() if name not in KIND_COLUMNS}
+def _blind(assignment: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
+    """An assignment without its kind while it is open, and without the agent of a continuation."""
+    hidden = [*(KIND_COLUMNS if is_open else ()), *(["episode"] if is_continuation(assignment["episode"]) else ())]
+    return {name: value for name, value in assignment.items() if name not in hidden}
 
 
 def _without_answers(result: str) -> str:

@@ -84,8 +84,10 @@ export function clock(film, frame) {
   return `${Math.floor(at / 60)}:${(at % 60).toFixed(2).padStart(5, '0')}`;
 }
 
-/** The percentage of the recorded steps that were on screen. @param {any} film */
-export function watched(film) {
-  const rows = new Set([...film.seen].map((each) => Math.round(each / film.plan.strip_every)));
-  return Math.round((100 * rows.size) / film.plan.rows);
+/** The percentage of the recorded steps that were on screen, of those after a frame. @param {any} film @param {number} [after] */
+export function watched(film, after = -1) {
+  const step = film.plan.strip_every;
+  const rows = new Set([...film.seen].map((each) => Math.round(each / step)).filter((row) => row * step > after));
+  const before = Math.min(Math.floor(after / step) + 1, film.plan.rows - 1);
+  return Math.min(100, Math.round((100 * rows.size) / (film.plan.rows - before)));
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, HTTPException
@@ -21,6 +22,7 @@ from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/desk")
 DAY = 86400.0
+OF_MARKING = ("live", "episodes", "order", "random_share", "checks", "qualification")  # fields without effect elsewhere
 
 
 class Invited(Strict):
@@ -75,8 +77,8 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
     if study.is_live:
         with answering(ValueError, 422):
             studio.served.live_config(study)
-    if study.kind == "judge" and not studio.continuations.chosen(study.continuations):
-        raise HTTPException(422, _nothing_to_judge(studio, study))
+    if problem := _idle_fields(study) or (_nothing_to_judge(studio, study) if study.kind == "judge" else ""):
+        raise HTTPException(422, problem)
     with answering(ValueError, 422):
         kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
@@ -165,17 +167,32 @@ def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dic
     return {"flags": studio.store.flags()}
 
 
+def _idle_fields(study: Study) -> str:
+    """What is stated and has no effect; empty without any."""
+    idle = OF_MARKING if study.kind == "judge" else ("continuations",)
+    stated = [name for name in idle if getattr(study, name) != Study.model_fields[name].default]
+    return f"{', '.join(stated)}: has no effect in a study of the kind {study.kind}; leave it out" if stated else ""
+
+
 def _nothing_to_judge(studio: StudioContext, study: Study) -> str:
+    """Why people could not judge what a study names; empty if they can."""
     every = studio.continuations.all()
     if not every:
         return f"no agent has continued from scenarios; type: interplay continue {typed_name(studio.served.root)}"
-    have = {
-        "rounds": sorted({each.round for each in every}),
+    chosen = study.continuations
+    there = {
         "agents": sorted({each.agent for each in every}),
         "tasks": sorted({each.kind for each in every}),
+        "round": sorted({str(each.round) for each in every}),
     }
-    asked = study.continuations.model_dump_json(exclude_defaults=True)
-    return f"no continuation fits {asked}; there are {', '.join(f'{name} {found}' for name, found in have.items())}"
+    round_wanted = [str(chosen.round)] if chosen.round else []
+    wanted: dict[str, Sequence[str]] = {"agents": chosen.agents, "tasks": chosen.tasks, "round": round_wanted}
+    missing = [f"{name}: {each}" for name, named in wanted.items() for each in named if each not in there[name]]
+    if missing or not studio.continuations.chosen(chosen):
+        have = "; ".join(f"{name} {', '.join(found)}" for name, found in there.items())
+        problem = f"continuations.{missing[0]} has none" if missing else "no continuation is of all these"
+        return f"{problem}; there are {have}"
+    return ""
 
 
 def _someone(studio: StudioContext, name: str) -> str:

@@ -45,11 +45,17 @@ class StudyFolder:
         """Writes a study: over the newest version if no one has taken part in it, else as a new one.
 
         Raises:
-            ValueError: its consent is another than that of the same version to which people have agreed.
+            ValueError: its consent is another than that of the same version to which people have agreed, or its kind
+                is another one and people have taken part.
         """
         self._refuse_changed_consent(study)
         before = self.find(study.name)
-        version = 1 if before is None else before.version + self._is_used(before)
+        is_used = before is not None and self._is_used(before)
+        if before is not None and is_used and before.kind != study.kind:
+            raise ValueError(
+                f"kind: people have taken part in {study.name} of the kind {before.kind}; give the other one a new name"
+            )
+        version = 1 if before is None else before.version + is_used
         kept = study.model_copy(update={"version": version})
         self._write(kept)
         return kept

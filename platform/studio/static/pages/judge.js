@@ -10,7 +10,8 @@ import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
-const LITTLE_WATCHED = 50; // percent; below it, a verdict asks once
+const LITTLE_WATCHED = 50; // percent of what the agent did; below it, a verdict asks once
+const AGAIN_MS = 2000;
 /** Action by key, in the order in which they are listed. @type {[string, string, () => any][]} */
 const KEYS = [
   ['y', 'judge.done', () => judge(true)],
@@ -47,7 +48,7 @@ function draw() {
 function shown(frame) {
   byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
   byId('bar').setAttribute('aria-valuetext', clock(film, frame));
-  byId('watched').textContent = word('mark.watched', { share: watched(film) });
+  byId('watched').textContent = word('mark.watched', { share: watched(film, item.judged_from) });
   const heard = [...byId('dialogue').children].filter((row) => Number(row.dataset.frame) <= frame);
   for (const row of byId('dialogue').children) row.classList.toggle('now', row === heard[heard.length - 1]);
   draw();
@@ -62,16 +63,32 @@ function dialogueRows() {
   )));
 }
 
+/** Asks for the next recording until there is an answer. @returns {Promise<any>} */
+async function answered() {
+  for (;;) {
+    try {
+      return await post(`/api/mark/${encodeURIComponent(study)}/next`);
+    } catch (error) {
+      const { status, message } = /** @type {any} */ (error); // 0 without an answer
+      if (status >= 400 && status < 500) throw error;
+      say(byId('message'), message, 'bad');
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
+
 /** The next recording, or how the study ended. */
 async function next() {
   setReady(false);
-  const answer = await post(`/api/mark/${encodeURIComponent(study)}/next`);
-  if (answer.standing.stage === 'consent') {
-    location.assign(`/consent?study=${encodeURIComponent(study)}`);
+  const answer = await answered();
+  const { stage } = answer.standing;
+  if (stage !== 'judge' && stage !== 'over') {
+    location.replace(`/${stage === 'consent' ? 'consent' : 'mark'}?study=${encodeURIComponent(study)}`);
     return;
   }
   film?.close();
   playback.play(false);
+  for (const name of ['message', 'question', 'dialogue', 'number', 'watched']) byId(name).replaceChildren();
   ({ item } = answer);
   if (!item) {
     showEnd(answer.standing);
@@ -85,7 +102,9 @@ async function next() {
   try {
     await opened.open();
   } catch (error) {
-    if (!opened.closed) say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    if (opened.closed) return;
+    byId('loading').hidden = true;
+    say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
     return;
   }
   if (opened.closed) return; // the recording was skipped in the meantime
@@ -100,8 +119,9 @@ async function next() {
 /** @param {boolean} done @param {boolean} [confirmed] */
 async function judge(done, confirmed = false) {
   if (!ready) return; // pressed again before the next recording is on screen
-  if (!confirmed && watched(film) < LITTLE_WATCHED) {
-    askFirst('judge.sure', word('finish.unwatched', { share: watched(film) }), 'judge.anyway', () => judge(done, true));
+  const share = watched(film, item.judged_from);
+  if (!confirmed && share < LITTLE_WATCHED) {
+    askFirst('judge.sure', word('finish.unwatched', { share }), 'judge.anyway', () => judge(done, true));
     return;
   }
   setReady(false);
@@ -111,7 +131,6 @@ async function judge(done, confirmed = false) {
     setReady(true); // not kept: the person presses again
     throw error;
   }
-  say(byId('message'), '');
   await next();
 }
 

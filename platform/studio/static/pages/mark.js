@@ -180,6 +180,10 @@ async function next() {
     location.assign(`/consent?study=${encodeURIComponent(study)}`);
     return;
   }
+  if (answer.standing.stage === 'judge') {
+    location.replace(`/judge?study=${encodeURIComponent(study)}`);
+    return;
+  }
   film?.close();
   playback.play(false);
   if (!answer.item) {
