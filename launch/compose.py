@@ -23,6 +23,7 @@ from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
+ENV_SETTING = re.compile(r"env\.\w+")
 
 
 def compose(overrides: Sequence[str]) -> Config:
@@ -31,6 +32,15 @@ def compose(overrides: Sequence[str]) -> Config:
     Raises:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
+    settings = _composed(overrides)
+    try:
+        return build_settings(settings)
+    except SettingsError as error:
+        raise SettingsError(_without_misfit(overrides, error.problems)) from error
+
+
+def _composed(overrides: Sequence[str]) -> dict[str, Any]:
+    """What the files in conf/ and the overrides say."""
     words = _translated(overrides)
     try:
         with initialize_config_module("interplay.conf", version_base=None):
@@ -39,7 +49,27 @@ def compose(overrides: Sequence[str]) -> Config:
     except (HydraException, OmegaConfBaseException) as error:
         raise SettingsError([*filter(None, map(unreadable, words))] or [_first_line(error)]) from error
     assert isinstance(settings, dict)
-    return build_settings({str(key): value for key, value in settings.items()})
+    return {str(key): value for key, value in settings.items()}
+
+
+def _without_misfit(overrides: Sequence[str], problems: Sequence[str]) -> list[str]:
+    """The problems, with a single one in place of those of settings of `env` that are not typed: an experiment sets
+    them for another world than the typed one."""
+    typed = dict(word.lstrip("+").split("=", 1) for word in overrides if "=" in word)
+    if "env" not in typed or "experiment" not in typed:
+        return list(problems)
+    asked = [each[0] for key in typed if (each := ENV_SETTING.match(key))]
+    found = {problem: each[0] for problem in problems if (each := ENV_SETTING.match(problem))}
+    foreign = {problem: name for problem, name in found.items() if name not in asked}
+    if not foreign:
+        return list(problems)
+    world, experiment = typed["env"], typed["experiment"]
+    needed = _composed([f"experiment={experiment}"])["env"]["name"]
+    misfit = (
+        f"env={world} does not take {', '.join(dict.fromkeys(foreign.values()))}, which experiment={experiment} sets "
+        f"for the world {needed}: leave out env={world}, or choose another experiment"
+    )
+    return [misfit, *(problem for problem in problems if problem not in foreign)]
 
 
 def build_settings(settings: Mapping[str, Any]) -> Config:

@@ -53,6 +53,15 @@ def test_each_problem_of_the_whole_configuration_is_a_line_of_its_own_and_is_sai
     assert device.startswith("clone.learner.device=cuda needs a GPU")
 
 
+def test_an_experiment_for_another_world_than_the_typed_one_is_named() -> None:
+    fixed = "env.control, env.select_and_place, env.blocks, env.held, env.compass, which experiment=voxel sets for the"
+    (misfit,) = problems("env=room", "experiment=voxel")
+    assert misfit.startswith(f"env=room does not take {fixed} world voxel: leave out env=room")
+    misfit, blocks, seed = problems("env=room", "experiment=voxel", "env.blocks=[1,1]", "run.seed=-1")
+    assert "env.blocks" not in misfit and blocks.startswith("env.blocks: unknown setting") and "run.seed" in seed
+    assert problems("env=room", "env.blocks=[1,1]")[0].startswith("env.blocks: unknown setting")
+
+
 def test_the_defaults_are_the_playhouse_and_the_nano_agent() -> None:
     config = compose([])
     assert config.env["name"] == "playhouse"
