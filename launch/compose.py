@@ -123,6 +123,8 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
             choices = _choices(key)
+            if key == "env":  # room and others are names of settings, not of worlds
+                registry.warn_of_hidden(value)
             if key in ("experiment", "gpu") and value == "null":  # none, as without the word; Hydra would raise
                 continue
             if value not in choices:

@@ -12,14 +12,18 @@ when it is first requested, so its dependencies need to be installed only where 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from interplay.core.settings_validation import build_config, did_you_mean
 from interplay.env.world import World
+
+logger = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "interplay.worlds"
 
@@ -93,6 +97,7 @@ def factory(name: str) -> Factory:
         ValueError: an unknown name, or an entry point of another package that can't be loaded.
     """
     if name in _BUILT_IN:
+        warn_of_hidden(name)
         return _BUILT_IN[name].load()
     if name in _REGISTERED:
         return _REGISTERED[name]
@@ -132,6 +137,20 @@ def register(name: str, entry: Factory) -> None:
     if name in names() and _REGISTERED.get(name) is not entry:
         raise ValueError(f"a world called {name!r} exists already; choose another name than {', '.join(names())}")
     _REGISTERED[name] = entry
+
+
+@cache
+def warn_of_hidden(name: str) -> None:
+    """Logs a warning, once, if another package offers a world under the name of one of this package."""
+    point, own = _entry_points().get(name), _BUILT_IN.get(name)
+    if point is not None:
+        logger.warning(
+            "the package %s offers the world %s as %r, but env=%s is %s: give it another name in the group %s of the "
+            "package's entry points, and install the package again",
+            point.dist.name if point.dist is not None else "of an entry point",
+            *(point.value, name, name, f"{own.module}:{own.world}" if own else "a world of interplay"),
+            ENTRY_POINT_GROUP,
+        )
 
 
 def _entry_points() -> Mapping[str, EntryPoint]:

@@ -12,6 +12,7 @@ import pytest
 from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
 from interplay.env.registry import WorldEntry
+from interplay.launch.compose import compose
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,24 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
         registry.make("mistyped")
     with pytest.raises(ValueError, match=r"'absent', entry point .* No module named 'tinny_world'"):
         registry.make("absent")
+
+
+@pytest.mark.parametrize(("name", "own"), [("voxel", "interplay.env.voxel.world:make_voxel"), ("room", "a world of")])
+def test_a_world_of_another_package_under_a_name_of_this_one_is_warned_of(
+    name: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    offer = tmp_path / "tiny_world-1.0.dist-info"
+    offer.mkdir()
+    (offer / "METADATA").write_text(METADATA)
+    (offer / "entry_points.txt").write_text(f"[interplay.worlds]\n{name} = tiny_world:Tiny\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.warn_of_hidden.cache_clear()
+    compose([f"env={name}"])
+    compose([f"env={name}"])
+    (said,) = caplog.messages
+    assert said.startswith(
+        f"the package tiny-world offers the world tiny_world:Tiny as {name!r}, but env={name} is {own}"
+    )
 
 
 def test_a_missing_extra_is_named() -> None:
