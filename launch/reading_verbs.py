@@ -8,8 +8,16 @@ from pathlib import Path
 import torch
 
 from interplay.launch.opened_run import existing
-from interplay.stages import inspect_reward_stage, replay_stage, report_stage, score_stage, serve_reward_stage
+from interplay.stages import (
+    episode_lookup,
+    inspect_reward_stage,
+    replay_stage,
+    report_stage,
+    score_stage,
+    serve_reward_stage,
+)
 from interplay.stages.config import Config
+from interplay.stages.run import Run
 
 
 def report(config: Config) -> int:
@@ -39,7 +47,11 @@ def serve_reward(config: Config) -> int:
 
 
 def replay(config: Config) -> int:
-    """Makes a video of an episode."""
+    """Makes a video of an episode; lists the newest ones if none is named."""
+    if not config.replay.episode:
+        listed = episode_lookup.newest_episodes(Run(config.run.root, config))
+        sys.stdout.write("\n  ".join(["The newest episodes; type the id of one after the verb:", *listed]) + "\n")
+        return 0
     torch.set_num_threads(config.runtime.threads)
     return _wrote("The video", replay_stage.replay(config))
 

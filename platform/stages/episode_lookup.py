@@ -14,7 +14,7 @@ from interplay.episodes.store import EpisodeStore
 from interplay.stages.run import Run
 
 EVERY = EpisodeFilter(flagged=True)  # also what was left out
-SUGGESTED_EPISODES = 8  # listed in the message about no match or several
+SUGGESTED_EPISODES = 8  # listed without a name, and in the message about no match or several
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,29 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
     """
     if "/" in named or named.endswith(".npz"):
         return _at(run, Path(named))
+    with _store(run) as store:
+        chosen = _chosen(store, named)
+        return FoundEpisode(store.read(chosen), store.marks([chosen]), run.root)
+
+
+def newest_episodes(run: Run) -> list[str]:
+    """A line for each of the newest episodes of a run, and one that says how to list all.
+
+    Raises:
+        ValueError: the run has no episodes.
+    """
+    with _store(run) as store:
+        return [*_described(store, store.select(EVERY)[-SUGGESTED_EPISODES:]), _all_of(store)]
+
+
+def _store(run: Run) -> EpisodeStore:
     root = run.root / "store"
     if not (root / "episodes").exists():
         raise ValueError(
             f"{run.root} has no episodes; name the run that has, with run.name=..., give the path of an episode's "
             f"file, or record some: {run.command('collect')}"
         )
-    with EpisodeStore(root) as store:
-        chosen = _chosen(store, named)
-        return FoundEpisode(store.read(chosen), store.marks([chosen]), run.root)
+    return EpisodeStore(root)
 
 
 def _at(run: Run, path: Path) -> FoundEpisode:
@@ -67,13 +81,10 @@ def _chosen(store: EpisodeStore, named: str) -> str:
     ids = store.select(EVERY)
     if named in ids:
         return named
-    matches = [identifier for identifier in ids if named and identifier.startswith(named)]
+    matches = [identifier for identifier in ids if identifier.startswith(named)]
     if len(matches) == 1:
         return matches[0]
-    every = f"ls {store.root}/episodes/*"
-    if not named:
-        problem, some = "which episode? Type its id after the verb; the newest are", ids[-SUGGESTED_EPISODES:]
-    elif matches:
+    if matches:
         problem, some = (
             f"{len(matches):,} episodes begin with {named!r}; type more of one, as of",
             matches[:SUGGESTED_EPISODES],
@@ -84,7 +95,11 @@ def _chosen(store: EpisodeStore, named: str) -> str:
             f"{store.root} has no episode {named!r}; the nearest are",
             ids[at : at + SUGGESTED_EPISODES] or ids[-SUGGESTED_EPISODES:],
         )
-    raise ValueError("\n  ".join([f"{problem}:", *_described(store, some), f"all of them: {every}"]))
+    raise ValueError("\n  ".join([f"{problem}:", *_described(store, some), _all_of(store)]))
+
+
+def _all_of(store: EpisodeStore) -> str:
+    return f"all of them: ls {store.root}/episodes/*"
 
 
 def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:

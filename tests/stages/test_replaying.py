@@ -130,15 +130,26 @@ def test_an_unknown_episode_is_refused_with_the_closest_id(
     assert "solver: scripted; steps: " in said
     said = refused("replay", [ids[0][:4], *recorded], capsys)
     assert f"{len(ids)} episodes begin with" in said
-    assert "which episode?" in refused("replay", recorded, capsys)
     assert "one episode, got 2" in refused("replay", [*ids[:2], *recorded], capsys, code=2)
     assert "between 120 and" in refused("replay", [ids[0], *recorded, "replay.height=10"], capsys, code=2)
+
+
+def test_without_an_episode_the_newest_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    episode, _ = record_episode(LineWorld(), 3, 4)
+    with EpisodeStore(tmp_path / "run" / "store") as store:
+        for number in range(10):
+            store.append(with_number(episode, number))
+    interplay("replay", [f"run.dir={tmp_path}"])
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed[1:-1]] == [f"{number:028x}" for number in range(2, 10)]
+    assert listed[-1].endswith("ls " + str(tmp_path / "run/store/episodes/*"))
 
 
 def test_a_run_without_episodes_and_a_missing_file_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "interplay collect run.name=run" in refused("replay", ["0123", *tiny(tmp_path)], capsys)
+    for named in ([], ["0123"]):
+        assert "interplay collect run.name=run" in refused("replay", [*named, *tiny(tmp_path)], capsys)
     assert "there is no file" in refused("replay", [str(tmp_path / "none.npz"), *tiny(tmp_path)], capsys)
     assert f"{tmp_path} is a folder; type the path" in refused("replay", [str(tmp_path), *tiny(tmp_path)], capsys)
     assert not list(tmp_path.iterdir())
