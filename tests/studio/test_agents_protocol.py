@@ -106,7 +106,7 @@ def test_an_agent_that_can_not_play_is_named_to_the_researcher_alone(tmp_path: P
 @pytest.mark.browser
 def test_a_browser_plays_with_an_agent_and_takes_over(tmp_path: Path, browser: Browser) -> None:
     save_agent(tmp_path, make_world())
-    live = LiveConfig(seconds=60, away_seconds=30, setter="scripted", solver="clone", copilot="person")
+    live = LiveConfig(seconds=600, away_seconds=600, setter="scripted", solver="clone", copilot="person")
     with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio:
         errors: list[str] = []
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0])

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -63,16 +64,17 @@ def invited(root: Path, studio: StartedStudio, count: int, roles: tuple[str, ...
 
 
 def seated(visitors: list[LiveVisitor]) -> dict[str, LivePlayer]:
-    """Both in the lobby, and then each in its seat."""
+    """Both in the lobby, and then each in its seat.
+
+    They ask at the same time: the lobby pairs a person only with one that has asked within the last seconds.
+    """
     about = visitors[0].get("/api/live")
     for visitor in visitors:
         visitor.post("/api/live/consent", {"version": about["version"]})
         visitor.post("/api/live/join", {"ready": True})
-    players = {}
-    for visitor in visitors:
-        session, seat = visitor.join()
-        players[seat] = visitor.sit(session, seat)
-    return players
+    with ThreadPoolExecutor(len(visitors)) as pool:
+        joined = list(pool.map(LiveVisitor.join, visitors))
+    return {seat: visitor.sit(session, seat) for visitor, (session, seat) in zip(visitors, joined, strict=True)}
 
 
 def play(players: dict[str, LivePlayer], frames: range) -> None:

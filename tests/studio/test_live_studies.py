@@ -14,7 +14,7 @@ from seated_agents import save_agent
 from small_house import ENV
 from studio_client import agree_to, logged_in, open_studio, visitor
 from studio_process import StartedStudio
-from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
+from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play, seated
 from test_live_session import check_replay, make_world
 
 from interplay.episodes.store import EpisodeStore
@@ -119,9 +119,7 @@ def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -
         assert player.until("hello")["practice"] is True
         player.until("state", state="playing")
         play({"solver": player}, range(12))
-        second.post("/api/live/consent", {"version": 1})
-        second.post("/api/live/join", {"ready": True})
-        first.post("/api/live/join", {"ready": True})
+        seated([first, second])
         session, _ = first.join()
         assert session != room["session"] and second.join()[0] == session
         assert player.until("end")["why"] == "left", "the room ends where the episode begins"

@@ -95,7 +95,8 @@ def test_a_lobby_whose_consent_changes_asks_again(tmp_path: Path, browser: Brows
 
 
 def test_a_practice_that_has_ended_leads_back_to_the_lobby(tmp_path: Path, browser: Browser) -> None:
-    live = LiveConfig(idle_seconds=0.1, away_seconds=0.5, leave_seconds=1)
+    # The page falls silent 15 s after a rest of `idle_seconds`; its signs of life may come late on a busy machine.
+    live = LiveConfig(idle_seconds=0.1, away_seconds=10, leave_seconds=1)
     with started(tmp_path, ROOM, small(live)) as studio:
         (visitor,) = invited(tmp_path, studio, 1)
         page = opened(browser, studio, visitor, press="practice")
@@ -109,7 +110,7 @@ def test_a_practice_that_has_ended_leads_back_to_the_lobby(tmp_path: Path, brows
 
 
 def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: Path, browser: Browser) -> None:
-    live = LiveConfig(setter="scripted", away_seconds=0.5, leave_seconds=0.5)
+    live = LiveConfig(setter="scripted", away_seconds=600)
     with started(tmp_path, ROOM, small(live)) as studio:
         desk = researcher(studio)
         study = {**FIRST_PLAY.model_dump(mode="json"), "most_episodes": 1, "codes": {"complete": "C0DE"}}
@@ -131,6 +132,9 @@ def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: P
         page.get_by_test_id("ready").click()
         wait_until(page, "window.studio.drawn > 3")
         sockets[0].close(code=1012)
+        elsewhere = visitor.sit(*visitor.join())  # the same person, while the page has no connection
+        elsewhere.send("leave")
+        elsewhere.until("end")
         expect(page.get_by_test_id("saved")).to_contain_text("no connection", timeout=60_000)
         expect(page.locator("#code")).to_have_text("C0DE", timeout=60_000)
         page.context.close()

@@ -113,7 +113,7 @@ def test_a_study_without_statements_is_played_to_its_end(browser: Browser, tmp_p
     with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=replace(LIVE, seconds=2))) as studio:
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0], statements=0)
         page.get_by_test_id("saved").wait_for()
-        expect(page.get_by_test_id("back")).to_have_attribute("href", "https://platform.example/done")
+        expect(page.get_by_test_id("back")).to_have_attribute("href", "https://platform.example/done", timeout=SECONDS)
         expect(page.locator("#again")).to_be_hidden()
         page.goto(studio.origin)
         expect(page.locator("#studies")).to_contain_text("nothing more to play")
