@@ -84,6 +84,9 @@ class Scorer(Protocol):
             ValueError: the checkpoint is missing, or its model has another description.
         """
 
+    def check(self) -> None:
+        """Raises an error that gives the reason if no request can be scored any more."""
+
 
 ReadVersion = Callable[[str], tuple[Weights, int]]  # the weights and the version of a checkpoint, by its path
 
@@ -109,6 +112,9 @@ class LocalScorer:
         with self._lock:
             self._function.load_version(weights, version)
         return version
+
+    def check(self) -> None:
+        """A model in this process can always score."""
 
 
 class ServiceEnded(RuntimeError):

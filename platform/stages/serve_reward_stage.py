@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -24,6 +25,8 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 
 SHUTDOWN_TIMEOUT_S = 10.0
+POLL_SECONDS = 0.2
+CHECK_SECONDS = 5.0
 
 
 def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
@@ -33,6 +36,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         CheckpointError: the run has no reward model.
         ValueError: the address can't be bound, or there is no such device as `reinforce.learner.device`.
         WorkerFailed: no replica is left; the last client has received the reason.
+        ClusterError: a process of Ray has ended without which no replica can score.
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
@@ -48,8 +52,12 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         thread.start()
         try:
             on_listening(str(server.server_address[0]), server.server_address[1])
+            checked = time.monotonic()
             while not stop.requested and thread.is_alive() and server.ended_by is None:
-                thread.join(0.2)
+                thread.join(POLL_SECONDS)
+                if time.monotonic() - checked >= CHECK_SECONDS:
+                    scorer.check()
+                    checked = time.monotonic()
         finally:
             server.shutdown()
             thread.join(SHUTDOWN_TIMEOUT_S)

@@ -4,13 +4,21 @@ driver receives a hangup."""
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from clusters import small
+from tiny_runs import copied
 
-from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE, start_with_retries
+from interplay.runtime.ray.cluster_session import (
+    TASK_EVENTS_VARIABLE,
+    ClusterError,
+    ClusterSession,
+    start_with_retries,
+)
 
 # In a subprocess, because this process may be connected to another cluster. Ray sends task events once a second: wait
 # for the expected number of reports, or for two intervals if none is expected.
@@ -62,15 +70,56 @@ def test_the_head_records_no_task_events_by_default(set_before: str | None, kept
 
 
 @pytest.mark.slow
-def test_a_run_whose_raylet_is_killed_ends_with_the_reason(tmp_path: Path) -> None:
-    """Another learner would wait for its place until `runtime.stall_limit`, and Ray ends a driver without a word."""
+@pytest.mark.parametrize(
+    ("killed", "reason"), [("raylet", "process on this machine (raylet)"), ("gcs_server", "head (gcs_server)")]
+)
+def test_a_run_that_loses_a_process_of_ray_ends_with_the_reason(tmp_path: Path, killed: str, reason: str) -> None:
+    """Another learner would wait for its place until `runtime.stall_limit`, and Ray ends a driver without a word. The
+    learner outlives the head for a minute, in which it saves."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    program = Path(__file__).with_name("raylet_killer.py")
-    done = subprocess.run(
-        [sys.executable, str(program), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=600
-    )
+    program = Path(__file__).with_name("ray_killer.py")
+    typed = [sys.executable, str(program), str(tmp_path), killed]
+    done = subprocess.run(typed, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 1, done.stderr
-    assert "Ray's process on this machine (raylet) has ended" in done.stdout, done.stderr
+    assert f"Ray's {reason} has ended" in done.stdout, done.stderr
+    assert (tmp_path / "saved").exists() == (killed == "gcs_server")
+
+
+SERVICE = """
+import os, sys
+from ray_killer import kill_child
+from interplay.launch.cli import main
+from interplay.stages import serve_reward_stage
+
+serve = serve_reward_stage.serve_reward
+killed = sys.argv.pop(1)
+serve_reward_stage.serve_reward = lambda run, told: serve(run, lambda host, port: kill_child(os.getpid(), killed))
+sys.exit(main(["serve-reward", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["raylet", "gcs_server"])
+def test_a_reward_service_that_loses_a_process_of_ray_ends_with_the_reason(
+    rewarded: Path, tmp_path: Path, killed: str
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment["PYTHONPATH"] = str(Path(__file__).parent)
+    typed = [sys.executable, "-c", SERVICE, killed, *small(copied(rewarded, tmp_path), "serve.port=0")]
+    done = subprocess.run(typed, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 1, done.stderr
+    assert f"({killed}) has ended" in done.stderr
+
+
+def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        assert not ClusterSession(head=address).head_is_lost
+    assert ClusterSession(head=address).head_is_lost
+    assert not ClusterSession(head=address, head_patience=3600.0).head_is_lost
+    assert not ClusterSession().head_is_lost
+    with pytest.raises(ClusterError, match=r"Ray's head \(gcs_server\) has ended"):
+        ClusterSession(head=address).check()
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:

@@ -34,7 +34,13 @@ from interplay.reward.reward_server import ServiceEnded
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
-from interplay.runtime.ray.cluster_session import ClusterError, ResourceRequest, check_reachable, reserve_resources
+from interplay.runtime.ray.cluster_session import (
+    ClusterError,
+    ClusterSession,
+    ResourceRequest,
+    check_reachable,
+    reserve_resources,
+)
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
@@ -261,6 +267,7 @@ def test_other_replicas_serve_external_clients_after_one_is_given_up(
 
 def test_external_clients_get_the_cause_if_no_replica_is_left(context: LearnerContext) -> None:
     scorer = ReplicatedScorer(
+        ClusterSession(),
         Replicas([context.add_worker("actor-0", fake_workers.exit_at_start)], retries=9, external_clients=True),
         1,
         _read,
@@ -276,7 +283,7 @@ def test_external_clients_get_the_cause_if_no_replica_is_left(context: LearnerCo
 def test_a_timed_out_request_no_longer_counts_as_load(context: LearnerContext) -> None:
     replicas = Replicas([context.add_worker("actor-0", fake_workers.DoublingReward)], retries=9, external_clients=True)
     replicas.start()
-    hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
+    hurried = ReplicatedScorer(ClusterSession(), replicas, 1, _read, time_limit=0.0)
     with pytest.raises(NoAnswer, match="no replica has answered in 0 s"):
         hurried.score({"row": np.ones((2, 3))}, LaneState())
     assert replicas._load == [0]

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,6 +25,8 @@ from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
 CONNECT_TIMEOUT_SECONDS = 10.0
+HEAD_POLL_SECONDS = 2.0  # least interval between two connections to the head
+RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
 TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
@@ -37,14 +39,18 @@ class ClusterError(ValueError):
     """No usable cluster. The message says what to type."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClusterSession:
-    """A connection to a cluster."""
+    """A connection to a cluster. For a connection of others, all is taken to be well."""
 
-    raylet: str | None = None  # the socket of Ray's process on this machine; None for a connection of others
+    raylet: str | None = None  # the socket of Ray's process on this machine
+    head: str | None = None  # HOST:PORT of the cluster's `gcs_server`
+    head_patience: float = 0.0  # seconds without an answer after which the head counts as lost
+    _head_heard: float = field(default_factory=time.monotonic)
+    _head_asked: float = 0.0
 
     @property
-    def is_lost(self) -> bool:
+    def raylet_is_lost(self) -> bool:
         """Whether Ray's process on this machine has ended, and with it all workers here."""
         if self.raylet is None:
             return False
@@ -58,14 +64,42 @@ class ClusterSession:
                 return False
         return False
 
+    @property
+    def head_is_lost(self) -> bool:
+        """Whether the head has ended. Ray then ends this process and all workers within a minute, without a word, and
+        what asks the head, as ending an actor, waits until then."""
+        if self.head is None:
+            return False
+        now = time.monotonic()
+        if now - self._head_asked >= HEAD_POLL_SECONDS:
+            self._head_asked = now
+            if answers(self.head):
+                self._head_heard = now
+        return self._head_heard < self._head_asked - self.head_patience
+
     def check(self) -> None:
-        """Raises `ClusterError` if it is lost: a worker would wait forever for its place."""
-        if self.is_lost:
-            raise ClusterError(
-                "Ray's process on this machine (raylet) has ended, perhaps killed for lack of memory, and with it all "
-                "workers here; the same command continues from the newest checkpoint. If Ray was started by ray start, "
-                "start it again first"
-            )
+        """Raises `ClusterError` if a process of Ray has ended without which a worker would wait forever."""
+        ended = {
+            "Ray's process on this machine (raylet)": self.raylet_is_lost,
+            "Ray's head (gcs_server)": self.head_is_lost,
+        }
+        for name, is_lost in ended.items():
+            if is_lost:
+                raise ClusterError(
+                    f"{name} has ended, perhaps killed for lack of memory, and with it the workers; type the same "
+                    "command again: a stage continues from its newest checkpoint. If Ray was started by ray start, "
+                    "start it again first"
+                )
+
+
+def answers(address: str) -> bool:
+    """Whether something listens at HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager
@@ -86,11 +120,13 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSessi
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ended, session = threading.Event(), ClusterSession()
     try:
-        session = ClusterSession(_connect(config, cpus, ended).address_info["raylet_socket_name"])
+        found = _connect(config, cpus, ended).address_info
+        patience = 0.0 if config.address is None else RESTARTED_HEAD_SECONDS
+        session = ClusterSession(found["raylet_socket_name"], found["gcs_address"], patience)
         yield session
     finally:
-        # Without its raylet, Ray would end this process here, and the error that is being raised would be lost.
-        if not session.is_lost:
+        # Without these, Ray would end this process here, and the error that is being raised would be lost.
+        if not session.raylet_is_lost and not session.head_is_lost:
             ray.shutdown()
         ended.set()
 

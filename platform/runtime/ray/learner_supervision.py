@@ -26,7 +26,7 @@ from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
-from interplay.runtime.interruption import StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.ray.cluster_session import (
     LEARNER,
     ClusterSession,
@@ -68,7 +68,7 @@ def supervise(work: SupervisedStage) -> None:
     """Runs a stage under Ray to its end, and writes its status every half second.
 
     Raises:
-        ClusterError: there is no cluster, or not enough room in it, or Ray's process on this machine has ended.
+        ClusterError: there is no cluster, or not enough room in it, or a process of Ray has ended.
         WorkerFailed: a worker, or the learner, failed more often than allowed.
         Exception: raised by the stage.
     """
@@ -78,7 +78,8 @@ def supervise(work: SupervisedStage) -> None:
         try:
             _run_with_restarts(work, session, placement, stop)
         finally:
-            placement.release()
+            if not session.head_is_lost:
+                placement.release()
 
 
 def _run_with_restarts(
@@ -90,6 +91,10 @@ def _run_with_restarts(
         try:
             process.follow(stop)
             return
+        except Interrupted:
+            if not stop.requested:
+                session.check()  # the reason why it was stopped
+            raise
         except LearnerDied as died:
             session.check()
             text = str(died)
@@ -151,13 +156,14 @@ class _LearnerProcess:
         self._stop_requested = False
         self._logged_error = ""
         self._logged_write_error = False
+        self._logged_lost_head = False
 
     def follow(self, stop: StopRequest) -> None:
         """Returns when the stage has ended."""
         ended = self._host.run.remote(self._work.stage)
         while not ray.wait([ended], timeout=REPORT_POLL_SECONDS)[0]:
             self._poll()
-            if stop.requested and not self._stop_requested:
+            if (stop.requested or self._head_is_lost()) and not self._stop_requested:
                 self._stop_requested = self._request_stop()
         for _ in range(2):  # the pending report, and the output since
             self._poll(FETCH_SECONDS)
@@ -168,7 +174,8 @@ class _LearnerProcess:
 
     def end(self) -> None:
         """Kills the process, and with it all workers that it owns."""
-        ray.kill(self._host)
+        if not self._session.head_is_lost:
+            ray.kill(self._host)
 
     def _poll(self, timeout: float = 0.0) -> None:
         """Shows the learner's report if it arrives within `timeout`."""
@@ -222,6 +229,14 @@ class _LearnerProcess:
             except RayError as error:
                 where = f"; its stacks could not be written: {error}"
         raise LearnerDied(f"{message}{where}")
+
+    def _head_is_lost(self) -> bool:
+        """Whether the learner has to save now, because Ray will end it."""
+        lost = self._session.head_is_lost
+        if lost and not self._logged_lost_head:
+            logger.warning("stopping: saving first, because Ray's head (gcs_server) has ended")
+        self._logged_lost_head = lost
+        return lost
 
     def _request_stop(self) -> bool:
         try:

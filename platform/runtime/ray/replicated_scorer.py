@@ -16,7 +16,12 @@ from interplay.reward.reward_server import ReadVersion, ServiceEnded
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import cluster_session, reserve_resources, resource_requests
+from interplay.runtime.ray.cluster_session import (
+    ClusterSession,
+    cluster_session,
+    reserve_resources,
+    resource_requests,
+)
 from interplay.runtime.ray.reward_replicas import NoReplicaLeft, Replicas, ScoreRequest
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 
@@ -31,8 +36,11 @@ class NoAnswer(RuntimeError):
 class ReplicatedScorer:
     """A `Scorer` that uses replicas; several threads can call it at once."""
 
-    def __init__(self, replicas: Replicas, version: int, read: ReadVersion, time_limit: float) -> None:
+    def __init__(
+        self, session: ClusterSession, replicas: Replicas, version: int, read: ReadVersion, time_limit: float
+    ) -> None:
         self.version = version
+        self._session = session
         self._replicas = replicas
         self._read = read
         self._limit = time_limit
@@ -75,6 +83,10 @@ class ReplicatedScorer:
             self.version = version
         return version
 
+    def check(self) -> None:
+        """Raises `ClusterError` if a process of Ray has ended without which no replica can score."""
+        self._session.check()
+
 
 @contextmanager
 def replicated(
@@ -90,7 +102,7 @@ def replicated(
         for each in resource_requests(config, actors=False, replicas=True, datasets=False)
         if each.name.startswith(NAME)
     ]
-    with cluster_session(config, sum(each.resources.cpus for each in requests)):
+    with cluster_session(config, sum(each.resources.cpus for each in requests)) as session:
         placement = reserve_resources(requests, config)
         workers = [
             WorkerHandle(each.name, make, placement=placement, crashes=crashes, config=config) for each in requests
@@ -98,6 +110,7 @@ def replicated(
         replicas = Replicas(workers, retries=config.reward.retries, external_clients=True)
         replicas.start()
         try:
-            yield ReplicatedScorer(replicas, version, read, config.result_limit)
+            yield ReplicatedScorer(session, replicas, version, read, config.result_limit)
         finally:
-            placement.release()
+            if not session.head_is_lost:
+                placement.release()
