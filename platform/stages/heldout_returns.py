@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
@@ -40,10 +41,11 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
         logger.info("held-out returns are not measured: reinforce.heldout_episodes=0")
         return None
     ids = replayed_episodes(snapshot, config.actor, "heldout")
-    if not ids:
+    # With more lanes than readable episodes, one would be replayed, and counted, twice.
+    lanes = sum(1 for _ in islice(iter_readable(snapshot, ids), config.heldout_episodes))
+    if not lanes:
         logger.info("held-out returns are not measured: no held-out episode can be replayed")
         return None
-    lanes = min(config.heldout_episodes, len(ids))
     once = replace(config.actor, lanes=lanes, blocks=1, learned_setters=0.0, stagger=False)
     description = checkpoint_of(run, config.start).description
     worlds = [run.make_world() for _ in range(lanes)]

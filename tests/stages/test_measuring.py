@@ -38,7 +38,7 @@ from interplay.stages.reinforce_stage import build
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.reward_stage import _measured
-from interplay.stages.rollout_parts import STAGE
+from interplay.stages.rollout_parts import STAGE, replayed_episodes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import start_from
 
@@ -101,6 +101,16 @@ def test_no_held_out_episodes_are_no_measurement(
     ]
     rows = (root / "run/reinforce/returns.jsonl").read_text().splitlines()
     assert rows and all(json.loads(row)["heldout"] == [] for row in rows)
+
+
+def test_held_out_episodes_that_can_not_be_read_are_replaced_by_no_other(rewarded: Path, tmp_path: Path) -> None:
+    run, snapshot = begun(copied(rewarded, tmp_path), "reinforce.heldout_episodes=9")
+    episodes = replayed_episodes(snapshot, run.config.reinforce.actor, "heldout")
+    rewards = reward_source(run)
+    for readable in (len(episodes), len(episodes) - 1):
+        assert len(measured(run, snapshot, rewards)[0]) == readable
+        (damaged,) = run.root.glob(f"store/episodes/*/{episodes[readable - 1]}.npz")
+        damaged.write_bytes(b"")
 
 
 def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any) -> None:
