@@ -69,7 +69,8 @@ class Learner:
         self.forward = Forward(agent, config)
         self.agent = agent
         self.config = config
-        self.updates = 0
+        self.updates = 0  # of the weights
+        self.updates_per_batch = 1  # of the weights for each update that a stage counts; errors name both
         self.group = SingleProcess() if group is None else group
         self._gradient = GradientFunction(self.forward, config.objective, self.group)
         self._ranks_checked = False
@@ -227,7 +228,7 @@ class Learner:
         makes the step if they are finite and the device did not."""
         self._dataset_state, self._mark_state = found.dataset_state, found.mark_state
         names = [name for name in vars(self.config.objective.weights) if name in found.scalars]
-        metrics = fetch_later(found.scalars, partial(_finished, names=names, update=self.updates + 1))
+        metrics = fetch_later(found.scalars, partial(_finished, names=names, update=self._name_of_update()))
         if self.config.check_lag:
             self._broken = found.broken
         else:
@@ -237,6 +238,12 @@ class Learner:
         self._pending.append(metrics)
         self._settle(self.config.check_lag)
         return metrics
+
+    def _name_of_update(self) -> str:
+        """The update under way, numbered from 1 as where it is logged and saved."""
+        before, of_batch = divmod(self.updates, self.updates_per_batch)
+        part = f" (step {of_batch + 1} of {self.updates_per_batch} on its batch)" if self.updates_per_batch > 1 else ""
+        return f"update {before + 1}{part}"
 
     def _take_over(self, batch: LearnerBatch) -> None:
         """Makes the computation wait for the copies of a batch, and their memory stay until it ends."""
@@ -306,16 +313,16 @@ class Learner:
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
 
 
-def _finished(metrics: dict[str, float], *, names: list[str], update: int) -> dict[str, float]:
-    """The metrics of an update, which are numbered from 1, as where they are logged and saved.
+def _finished(metrics: dict[str, float], *, names: list[str], update: str) -> dict[str, float]:
+    """The metrics of the update that `update` names.
 
     Raises:
         FloatingPointError: it was not finite.
     """
     listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
     if not np.isfinite(metrics["loss"]):
-        raise FloatingPointError(f"the loss of update {update} is {metrics['loss']}: {listed}")
+        raise FloatingPointError(f"the loss of {update} is {metrics['loss']}: {listed}")
     norm = metrics["gradient_norm"]
     if not np.isfinite(norm):  # of a finite loss, as when exp() overflows in the backward pass
-        raise FloatingPointError(f"the gradient of update {update} has norm {norm}: {listed}")
+        raise FloatingPointError(f"the gradient of {update} has norm {norm}: {listed}")
     return effective_shares(without_empty_means(metrics))

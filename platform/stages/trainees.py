@@ -150,7 +150,7 @@ class ReinforcementTrainee(Trainee):
         super().__init__(**base)
         self.rollouts = rollouts
         self.watcher = watcher
-        self.updates_per_batch = updates_per_batch
+        self.updates_per_batch = self.learner.updates_per_batch = updates_per_batch
         self.unrolls = 0
         self._flow = FlowMetrics(played=rollouts.stats, demonstrated=self.demonstrated.stats)
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_runs import interplay, opened, recorded, refused, tiny
+from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 
 from interplay.env.mission import Mission
 from interplay.launch import opened_run, verbs
@@ -105,6 +105,14 @@ def test_a_diverging_loss_names_the_last_checkpoint(tmp_path: Path, capsys: pyte
     assert "run.name=" in said
     assert (tmp_path / "run" / "error.txt").read_text().count("FloatingPointError: the loss of update 2") == 2
     assert not opened(settings).stage("clone").finished
+
+
+def test_a_loss_that_diverges_within_a_batch_is_named_by_the_update_of_the_stage(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paid = ("reinforce.reward=scripted", "reinforce.actor.progress=true", "reinforce.updates_per_batch=3")
+    said = refused("reinforce", tiny(copied(cloned, tmp_path), *paid, "reinforce.learner.learning_rate=1e9"), capsys)
+    assert "the loss of update 1 (step 2 of 3 on its batch) is nan" in said and "Nothing had been saved" in said
 
 
 def test_a_loss_that_is_known_late_ends_the_stage_before_anything_is_saved(
