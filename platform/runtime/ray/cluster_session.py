@@ -26,6 +26,7 @@ from interplay.runtime.config import Resources, RuntimeConfig
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 HEAD_POLL_SECONDS = 2.0  # least interval between two connections to the head
+SLOW_HEAD_SECONDS = 5.0  # without an answer, on a busy machine, of the head of a cluster that is started here
 RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
@@ -121,12 +122,12 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSessi
     ended, session = threading.Event(), ClusterSession()
     try:
         found = _connect(config, cpus, ended).address_info
-        patience = 0.0 if config.address is None else RESTARTED_HEAD_SECONDS
+        patience = SLOW_HEAD_SECONDS if config.address is None else RESTARTED_HEAD_SECONDS
         session = ClusterSession(found["raylet_socket_name"], found["gcs_address"], patience)
         yield session
     finally:
         # Without these, Ray would end this process here, and the error that is being raised would be lost.
-        if not session.raylet_is_lost and not session.head_is_lost:
+        if not session.raylet_is_lost and (session.head is None or answers(session.head)):
             ray.shutdown()
         ended.set()
 
