@@ -197,7 +197,7 @@ class RankWorkers:
         if failed:
             raise RankLost("\n".join(failed))
         for worker in self._workers:
-            worker.completed += 1
+            worker.add_completed()
         return done
 
     def _failed(self, references: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:

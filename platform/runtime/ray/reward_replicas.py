@@ -137,7 +137,7 @@ class Replicas:
             again.tries = request.tries + lost
             return again
         self._settle(request)
-        worker.completed += 1
+        worker.add_completed()
         return scored
 
     def forget(self, request: ScoreRequest) -> None:

@@ -80,7 +80,7 @@ class WorkerHandle:
             groups: its additional concurrency groups; see `remote_class`.
         """
         self.name = name
-        # Items, incremented by the owner of the handle, or reported in heartbeats by workers that count for themselves.
+        # Items, counted by `add_completed`, or reported in heartbeats by workers that count for themselves.
         self.completed = 0
         self.restarts = 0
         self.incarnation = 0  # number of processes started so far
@@ -98,7 +98,7 @@ class WorkerHandle:
         self._pending_reading: ObjectRef[Any] | None = None
         self._requested_at = self._checked_at = self._heard_at = 0.0
         self._started = time.monotonic()
-        self._lock = threading.Lock()  # guards the heartbeat reading, which two threads may request
+        self._lock = threading.Lock()  # guards `completed` and the heartbeat reading, which two threads may request
         self.poll_seconds = HEARTBEAT_POLL_SECONDS  # longer in a run of many workers
 
     @property
@@ -208,8 +208,17 @@ class WorkerHandle:
     def heard(self, reading: HeartbeatReading) -> None:
         """Takes the heartbeat that came with a message; the next request for one can wait."""
         with self._lock:
-            self._reading, self._heard_at = reading, time.monotonic()
+            self._take(reading)
             self._requested_at = self._heard_at
+
+    def add_completed(self) -> None:
+        """Counts one more completed item."""
+        with self._lock:
+            self.completed += 1
+
+    def _take(self, reading: HeartbeatReading) -> None:
+        self._reading, self._heard_at = reading, time.monotonic()
+        self.completed = max(self.completed, self._completed_before + reading.completed)
 
     def _poll_heartbeat(self) -> None:
         now = time.monotonic()
@@ -224,9 +233,7 @@ class WorkerHandle:
             return
         self._pending_reading = None
         try:
-            reading: HeartbeatReading = ray.get(pending, timeout=FETCH_SECONDS)
-            self._reading, self._heard_at = reading, time.monotonic()
-            self.completed = max(self.completed, self._completed_before + reading.completed)
+            self._take(ray.get(pending, timeout=FETCH_SECONDS))
         except RayError:  # the caller waiting for a result gets the same error and restarts the worker
             self._reading = None
 
@@ -323,7 +330,7 @@ class ActorPipeline:
         self.in_flight.popleft()
         pending.message, pending.reply = message, None
         self._after, self.episodes, self._progress_at = message.after, message.episodes, time.monotonic()
-        self.worker.completed += 1
+        self.worker.add_completed()
         return pending
 
     def restart(self, resubmit: Callable[[PendingUnroll], ObjectRef[Any]]) -> None:
