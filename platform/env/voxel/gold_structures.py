@@ -51,7 +51,7 @@ def read_structure(path: Path) -> Grid:
     """The grid of one gold configuration, an XML file of `DrawBlock` elements without a root.
 
     Raises:
-        ValueError: malformed XML, an unknown block, a cell outside the zone, or one that is drawn twice.
+        ValueError: malformed XML, no block, an unknown one, a cell outside the zone, or one that is drawn twice.
     """
     try:
         root = ET.fromstring(f"<blocks>{path.read_text()}</blocks>")
@@ -72,4 +72,6 @@ def read_structure(path: Path) -> Grid:
         if grid[y, x, z]:
             raise ValueError(f"{path}: {text} is drawn twice")
         grid[y, x, z] = color_id(name[1])
+    if not grid.any():
+        raise ValueError(f"{path} has no block")
     return grid

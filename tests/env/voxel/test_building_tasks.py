@@ -16,7 +16,7 @@ from interplay.env.voxel.plans.reading import read
 from interplay.env.voxel.space import color_name, to_dense
 from interplay.env.voxel.tasks.block_questions import BlockQuestion
 from interplay.env.voxel.tasks.build_task import Build
-from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS
+from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS, BuildScene, sample
 from interplay.env.world import Start
 
 
@@ -59,6 +59,29 @@ def test_the_expert_does_every_kind(kind: str, control: Control) -> None:
         assert task.success(site, ()), f"seed {seed}: {task.instruction}"
         assert progress[-1] == 1.0
         assert max(progress[:-1]) < 1.0
+
+
+@pytest.mark.parametrize("compass", [True, False])
+def test_a_block_is_asked_for_beside_another_wherever_a_side_is_open(compass: bool) -> None:
+    """In a corner one of two sides is open; another block has no open side."""
+    grid = to_dense([(-5, 0, -5, 1), (-4, 0, -5, 2), (5, 0, 5, 3), (4, 0, 5, 2), (5, 0, 4, 2)])
+    built = BuildScene(grid, grid, None, None, (1, 2, 3, 4), compass, 2)
+    asked = [sample("beside", built, np.random.default_rng(seed)) for seed in range(30)]
+    assert {(tuple(task.params["anchor"]), task.params.get("side")) for task in asked if isinstance(task, Build)} == {
+        ((0, 0, 0), "south" if compass else None)
+    }
+
+
+def test_a_block_becomes_another_color_wherever_one_is_left() -> None:
+    grid = to_dense([(0, 0, 0, 1), (2, 0, 0, 2)])
+    for colors in ((1, 2), (1,)):  # all are in use, so that none is fresh
+        built = BuildScene(grid, grid, None, None, colors, True, 2)
+        for seed in range(20):
+            task = sample("swap", built, np.random.default_rng(seed))
+            assert isinstance(task, Build) and task.params["color"] != grid[tuple(task.params["anchor"])]
+    alone = to_dense([(0, 0, 0, 1)])
+    with pytest.raises(InfeasibleTask, match=r"no block .* has another color to become"):
+        sample("swap", BuildScene(alone, alone, None, None, (1,), True, 2), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("yaw", [-120.0, -75.0, -30.0])

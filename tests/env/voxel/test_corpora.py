@@ -51,17 +51,19 @@ def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['<DrawBlock type="cwcmod', '<DrawBlock type="cwcmod:cwc_pink_rn" x="95" y="1" z="95"/>']
+    "text", ["", "\n", '<DrawBlock type="cwcmod', '<DrawBlock type="cwcmod:cwc_pink_rn" x="95" y="1" z="95"/>']
 )
-def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(tmp_path: Path, text: str) -> None:
+def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = mdc_copy(tmp_path)
     (folder / "data" / "gold-configurations" / "C8.xml").write_text(text)
     corpus = read_minecraft_dialogues(folder)
     (session,) = corpus.sessions
     assert (session.gold, session.complete) == (None, False)
     (reason,) = [reason for reason in corpus.left_out if reason.startswith("damaged gold structures")]
-    assert "C8.xml" in reason
-    assert corpus.left_out[reason] == 1
+    assert "C8.xml" in reason and "C8.xml" in caplog.text
+    assert corpus.left_out[reason] == 1 and "gold structures" not in corpus.counts()
 
 
 def test_a_damaged_session_is_left_out(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ from interplay.env.voxel.gold_structures import FOLDER, read_structure
 from interplay.env.voxel.matching import evaluate
 from interplay.env.voxel.space import COLORS, Grid, color_id, empty_grid, in_zone
 
+log = logging.getLogger(__name__)
+
 LOGS = Path("data") / "logs"
 OBSERVATIONS = "postprocessed-observations.json"
 STARTED = "Mission has started."  # of the program, not of a person
@@ -34,8 +37,8 @@ _NAME = re.compile(r"B\d+-A\d+-(C\d+)-\d+")
 def read_minecraft_dialogues(path: Path) -> ReadCorpus:
     """Reads all sessions of a local copy.
 
-    A session whose file is damaged is left out and counted; so is a damaged gold structure, whose sessions are read
-    without one.
+    A session whose file is damaged is left out, logged and counted; so is a damaged gold structure, as one without a
+    block, whose sessions are read without one.
 
     Raises:
         ValueError: no copy of the corpus at `path`, or its splits are malformed.
@@ -58,6 +61,7 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
             states = json.loads(file.read_text())["WorldStates"]
             events, grid = _events(states, corpus)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("left out a damaged session: %s: %r", file, error)
             corpus.left_out[f"damaged sessions ({file}: {error!r})"] += 1
             continue
         source = f"mdc/{file.parent.name}"
@@ -72,6 +76,7 @@ def _gold(file: Path, corpus: ReadCorpus) -> Grid | None:
     try:
         grid = read_structure(file)
     except ValueError as error:
+        log.warning("left out a damaged gold structure: %s", error)
         corpus.left_out[f"damaged gold structures ({error})"] += 1
         return None
     corpus.counted["gold structures"] += 1

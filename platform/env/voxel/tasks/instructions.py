@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from interplay.env.task import InfeasibleTask
-from interplay.env.voxel.plans.grammar import COMPASS, NUMBERS, article
+from interplay.env.voxel.plans.grammar import COMPASS, DIRECTIONS, NUMBERS, add, article
 from interplay.env.voxel.plans.target_plan import NextStep, plan_of
 from interplay.env.voxel.plans.wording import Wording, sentences
-from interplay.env.voxel.space import Cell, Grid, color_name, inventory
+from interplay.env.voxel.space import Cell, Grid, color_name, in_zone, inventory
 from interplay.env.voxel.tasks.block_questions import BlockQuestion
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.goals import Params
@@ -45,10 +45,14 @@ class BuildScene:
         colors = [color for _, color in blocks]
         return [cell for cell, color in blocks if colors.count(color) == 1]
 
-    def color(self, rng: np.random.Generator, count: int = 1) -> int:
-        """A color with `count` blocks left, one that is not yet used if possible."""
+    def offered(self, count: int = 1) -> list[int]:
+        """The colors with `count` blocks left."""
         left = inventory(self.grid)
-        offered = [color for color in self.colors if left[color - 1] >= count]
+        return [color for color in self.colors if left[color - 1] >= count]
+
+    def color(self, rng: np.random.Generator, count: int = 1, but: int = 0) -> int:
+        """A color with `count` blocks left other than `but`, one that is not yet used if possible."""
+        offered = [color for color in self.offered(count) if color != but]
         if not offered:
             raise InfeasibleTask(f"no color has {count} blocks left")
         fresh = [color for color in offered if not (self.grid == color).any()]
@@ -121,19 +125,23 @@ def _stack(scene: BuildScene, rng: np.random.Generator) -> Params:
 
 
 def _beside(scene: BuildScene, rng: np.random.Generator) -> Params:
-    anchor = scene.anchor(rng)
+    def open_sides(cell: Cell) -> list[str]:
+        near = {side: add(cell, DIRECTIONS[side]) for side in COMPASS}
+        return [side for side, at in near.items() if in_zone(at) and not scene.grid[at]]
+
+    anchor = scene.anchor(rng, " and has room at a side", lambda cell: bool(open_sides(cell)))
     params: dict[str, Any] = {"color": scene.color(rng), "anchor": list(anchor)}
     if scene.compass:
-        params["side"] = _one_of(COMPASS, rng)
+        params["side"] = _one_of(open_sides(anchor), rng)
     return params
 
 
 def _swap(scene: BuildScene, rng: np.random.Generator) -> Params:
-    anchor = scene.anchor(rng)
-    color = scene.color(rng)
-    if color == scene.grid[anchor]:
-        raise InfeasibleTask("the only block of a color has no other color to become")
-    return {"color": color, "anchor": list(anchor)}
+    def has_other(cell: Cell) -> bool:
+        return any(color != scene.grid[cell] for color in scene.offered())
+
+    anchor = scene.anchor(rng, " and has another color to become", has_other)
+    return {"color": scene.color(rng, but=int(scene.grid[anchor])), "anchor": list(anchor)}
 
 
 def _tower(scene: BuildScene, rng: np.random.Generator) -> Params:
