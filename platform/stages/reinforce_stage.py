@@ -51,7 +51,8 @@ def reinforce(run: Run) -> None:
     rewards = reward_source(run)
     if rewards.model is not None:
         check_reward_coverage(run, snapshot)
-    listening = warn_unless_listening(run, snapshot)
+    if clock.fact("start_heldout_listening", None) is None:  # else measured when the stage began
+        clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})
     heldout = heldout_returns(run, snapshot, rewards)
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)
@@ -62,7 +63,7 @@ def reinforce(run: Run) -> None:
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     replayed = len(replayed_episodes(snapshot, config.actor, "train"))
-    clock.finish(replayed=replayed, **{f"start_{name}": value for name, value in listening.items()})
+    clock.finish(replayed=replayed)
 
 
 def reinforce_settings(run: Run) -> dict[str, Any]:

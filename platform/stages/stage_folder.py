@@ -183,6 +183,10 @@ class StageClock:
         """A fact that an earlier process recorded."""
         return self._record.get(name, default)
 
+    def note(self, **facts: Any) -> None:
+        """Keeps these facts, to be recorded when the first result is stored."""
+        self._record |= facts
+
     def save(self, **facts: Any) -> None:
         """Records the time so far, and these facts."""
         self.record_config()

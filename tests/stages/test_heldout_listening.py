@@ -70,3 +70,17 @@ def test_reinforcement_records_the_gap_of_its_first_agent_and_measures_on(reward
     record = json.loads((root / "run" / "reinforce" / "stage.json").read_text())
     logged = rows(root / "run" / "clone" / "metrics.jsonl")[-1]
     assert record[f"start_{GAP}"] == pytest.approx(logged[GAP], abs=1e-5)
+
+
+def test_a_resumed_stage_does_not_measure_its_first_agent_again(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root, warned = copied(rewarded, tmp_path), "reinforce.listening_threshold=1e6"
+    record, updates = root / "run" / "reinforce" / "stage.json", "reinforce.training.updates"
+    interplay("reinforce", tiny(root, warned, f"{updates}=2"))
+    began = {name: value for name, value in json.loads(record.read_text()).items() if name.startswith("start_")}
+    assert f"start_{GAP}" in began and "hardly listens" in caplog.text
+    caplog.clear()
+    interplay("reinforce", tiny(root, warned, f"{updates}=4"))
+    assert "hardly listens" not in caplog.text
+    assert began.items() <= json.loads(record.read_text()).items()
