@@ -96,7 +96,7 @@ def test_a_world_of_another_package_under_a_name_of_this_one_is_warned_of(
     registry.warn_of_hidden.cache_clear()
     compose([f"env={name}"])
     compose([f"env={name}"])
-    (said,) = caplog.messages
+    (said,) = [record.getMessage() for record in caplog.records if record.name == registry.__name__]
     assert said.startswith(
         f"the package tiny-world offers the world tiny_world:Tiny as {name!r}, but env={name} is {own}"
     )
