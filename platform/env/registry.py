@@ -44,16 +44,19 @@ Factory = Callable[..., World]
 
 @dataclass(frozen=True)
 class _BuiltIn:
-    """Import path of a world of this package, which is imported on demand."""
+    """Import paths of a world of this package, MODULE:NAME. Settings are checked without importing the world."""
 
-    module: str
     world: str
     config: str
     extra: str | None = None  # the extra to install if an import fails
 
     def load(self) -> WorldEntry:
+        return WorldEntry(lambda config: self._found(self.world)(config), self._found(self.config))
+
+    def _found(self, path: str) -> Any:
+        module, _, name = path.partition(":")
         try:
-            module = import_module(self.module)
+            return getattr(import_module(module), name)
         except ModuleNotFoundError as missing:
             if self.extra is None or (missing.name or "").startswith("interplay"):
                 raise
@@ -62,14 +65,19 @@ class _BuiltIn:
                 f"type in the checkout: pip install '.[{self.extra}]'",
                 name=missing.name,
             ) from missing
-        return WorldEntry(getattr(module, self.world), getattr(module, self.config))
 
 
 _BUILT_IN: Mapping[str, _BuiltIn] = {
-    "playhouse": _BuiltIn("interplay.env.playhouse.world", "Playhouse", "PlayhouseConfig"),
-    "commai": _BuiltIn("interplay.env.commai.world", "CommAI", "CommAIConfig"),
-    "voxel": _BuiltIn("interplay.env.voxel.world", "make_voxel", "VoxelConfig"),
-    "gymnasium": _BuiltIn("interplay.env.gymnasium_world", "GymnasiumWorld", "GymnasiumConfig", extra="gymnasium"),
+    "playhouse": _BuiltIn(
+        "interplay.env.playhouse.world:Playhouse", "interplay.env.playhouse.house.config:PlayhouseConfig"
+    ),
+    "commai": _BuiltIn("interplay.env.commai.world:CommAI", "interplay.env.commai.world:CommAIConfig"),
+    "voxel": _BuiltIn("interplay.env.voxel.world:make_voxel", "interplay.env.voxel.config:VoxelConfig"),
+    "gymnasium": _BuiltIn(
+        "interplay.env.gymnasium_world:GymnasiumWorld",
+        "interplay.env.gymnasium_world:GymnasiumConfig",
+        extra="gymnasium",
+    ),
 }
 
 _REGISTERED: dict[str, Factory] = {}

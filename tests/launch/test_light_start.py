@@ -16,5 +16,12 @@ def test_the_command_starts_without_libraries_of_single_verbs() -> None:
     assert said.stdout == "[]\n"
 
 
+def test_settings_are_composed_without_the_libraries_of_the_playhouse() -> None:
+    code = "import sys; from interplay.launch.compose import compose; compose([]); "
+    code += f"print([name for name in {HEAVY} if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
 def test_every_verb_is_found() -> None:
     assert all(callable(verb.load()) for verb in VERBS.values())

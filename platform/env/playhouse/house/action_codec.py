@@ -12,7 +12,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.compiled import compiled
 from interplay.env.input_controls import InputControl, mu_law_bins
 from interplay.env.world import Component, Movement
 
@@ -70,24 +69,6 @@ CONTROLS = (
 )
 
 
-@compiled
-def _look_up(
-    floats: NDArray[np.float64],
-    movement: Movement,
-    bins: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: NDArray[np.float64],
-) -> bool:
-    """Fills `floats` [frames, all components] with the value of each bin; returns False if one is out of range."""
-    for frame in range(movement.shape[0]):
-        for i in range(movement.shape[1]):
-            chosen = movement[frame, i]
-            if chosen < 0 or chosen >= bins[i]:
-                return False
-            floats[frame, columns[i]] = values[i, chosen]
-    return True
-
-
 class MovementCodec:
     """Converts between a policy's components and float movements; components that it lacks are 0."""
 
@@ -100,6 +81,10 @@ class MovementCodec:
         for i, column in enumerate(self.columns):
             self._values[i, : self._bins[i]] = BIN_VALUES[column]
         self._columns = np.array(self.columns, dtype=int)
+        # Here, because numba takes half a second to import, and settings need only the names of the components.
+        from interplay.env.playhouse.house.bin_lookup import look_up
+
+        self._look_up = look_up
 
     def decode(self, movement: Movement) -> NDArray[np.float64]:
         """Bins [frames, len(components)] -> floats [frames, 8].
@@ -113,7 +98,7 @@ class MovementCodec:
                 f"a movement is [frames, {len(self.columns)}] bins of {names}; got shape {list(movement.shape)}"
             )
         floats = np.zeros((len(movement), len(COMPONENTS)))
-        if not _look_up(floats, np.ascontiguousarray(movement), self._bins, self._columns, self._values):
+        if not self._look_up(floats, np.ascontiguousarray(movement), self._bins, self._columns, self._values):
             raise ValueError(_out_of_range(movement, self.components))
         return floats
 
