@@ -19,9 +19,9 @@ SECONDS = 60_000
 
 
 def opened(
-    browser: Browser, studio: StartedStudio, visitor: LiveVisitor, press: str = "ready", statements: int = 1
+    browser: Browser, studio: StartedStudio, visitor: LiveVisitor, press: str | None = "ready", statements: int = 1
 ) -> Page:
-    """The page of a person that is logged in, once it has ticked statements and pressed a button of the lobby."""
+    """The page of a person that is logged in, once it has ticked statements and pressed a button, or none."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     for cookie in visitor._jar:
         context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
@@ -31,7 +31,8 @@ def opened(
     for number in range(statements):
         page.get_by_test_id(f"statement-{number}").check()
     page.get_by_test_id("agree").click()
-    page.get_by_test_id(press).click()
+    if press is not None:
+        page.get_by_test_id(press).click()
     return page
 
 
