@@ -156,7 +156,7 @@ def warn_of_hidden(name: str) -> None:
             "the package %s offers the world %s as %r, but env=%s is %s: give it another name in the group %s of the "
             "package's entry points, and install the package again",
             point.dist.name if point.dist is not None else "of an entry point",
-            *(point.value, name, name, f"{own.module}:{own.world}" if own else "a world of interplay"),
+            *(point.value, name, name, own.world if own else "a world of interplay"),
             ENTRY_POINT_GROUP,
         )
 
