@@ -73,3 +73,13 @@ function bar(person) {
 export function say(place, text, kind = '') {
   place.replaceChildren(text ? make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text }) : '');
 }
+
+/** Runs an action of a page; what goes wrong is shown in its message. Without a login it goes to the entrance. @param {() => any} act */
+export async function guarded(act) {
+  try {
+    await act();
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) location.assign('/i');
+    else say(/** @type {any} */ (document.getElementById('message')), /** @type {any} */ (error).message, 'bad');
+  }
+}

@@ -1,11 +1,11 @@
 // The judging page: watch how an agent continues, then say whether it did what was asked for.
-import { post, Refused } from '../api.js';
+import { post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
 import { ask, askWhyUnusable } from '../mark_dialogs.js';
-import { begin, say } from '../page.js';
+import { begin, guarded, say } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -138,16 +138,6 @@ async function judge(done, confirmed = false) {
 function askFirst(title, text, yes, act) {
   playback.play(false);
   ask(title, text, yes, () => guarded(act));
-}
-
-/** Runs an action; what goes wrong is shown. @param {() => any} act */
-async function guarded(act) {
-  try {
-    await act();
-  } catch (error) {
-    if (error instanceof Refused && error.status === 401) location.assign('/i');
-    else say(byId('message'), /** @type {any} */ (error).message, 'bad');
-  }
 }
 
 byId('done').addEventListener('click', () => guarded(() => judge(true)));

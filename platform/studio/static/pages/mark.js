@@ -1,5 +1,5 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
-import { post, Refused } from '../api.js';
+import { post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
@@ -7,7 +7,7 @@ import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { ask, askWhyUnusable, changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
-import { begin, say } from '../page.js';
+import { begin, guarded, say } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -312,16 +312,6 @@ const acts = {
 /** Runs the action of a key or a button; while the film is not there yet, only what needs none. @param {string} action */
 function run(action) {
   if (film?.plan || ['unusable', 'skip'].includes(action)) guarded(acts[action]);
-}
-
-/** Runs an action; what goes wrong is shown. @param {() => any} act */
-async function guarded(act) {
-  try {
-    await act();
-  } catch (error) {
-    if (error instanceof Refused && error.status === 401) location.assign('/i');
-    else say(byId('message'), /** @type {any} */ (error).message, 'bad');
-  }
 }
 
 addEventListener('keydown', (event) => {
