@@ -25,7 +25,6 @@ from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
 CONNECT_TIMEOUT_SECONDS = 10.0
-HEAD_POLL_SECONDS = 2.0  # least interval between two connections to the head
 SLOW_HEAD_SECONDS = 5.0  # without an answer, on a busy machine, of the head of a cluster that is started here
 RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
@@ -48,7 +47,6 @@ class ClusterSession:
     head: str | None = None  # HOST:PORT of the cluster's `gcs_server`
     head_patience: float = 0.0  # seconds without an answer after which the head counts as lost
     _head_heard: float = field(default_factory=time.monotonic)
-    _head_asked: float = 0.0
 
     @property
     def raylet_is_lost(self) -> bool:
@@ -72,11 +70,9 @@ class ClusterSession:
         if self.head is None:
             return False
         now = time.monotonic()
-        if now - self._head_asked >= HEAD_POLL_SECONDS:
-            self._head_asked = now
-            if answers(self.head):
-                self._head_heard = now
-        return self._head_heard < self._head_asked - self.head_patience
+        if answers(self.head):
+            self._head_heard = now
+        return self._head_heard < now - self.head_patience
 
     def check(self) -> None:
         """Raises `ClusterError` if a process of Ray has ended without which a worker would wait forever."""

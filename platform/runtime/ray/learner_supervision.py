@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 REPORT_POLL_SECONDS = 0.25  # between two polls of the learner
 STATUS_SECONDS = 0.5  # between two writes of status.json
+HEAD_POLL_SECONDS = 2.0  # between two questions whether Ray's head is there
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ class _LearnerProcess:
         self._stop_requested = False
         self._logged_error = ""
         self._logged_write_error = False
+        self._head_asked = 0.0
         self._logged_lost_head = False
 
     def follow(self, stop: StopRequest) -> None:
@@ -231,8 +233,10 @@ class _LearnerProcess:
         raise LearnerDied(f"{message}{where}")
 
     def _head_is_lost(self) -> bool:
-        """Whether the learner has to save now, because Ray will end it."""
-        lost = self._session.head_is_lost
+        """Whether the learner has to save now, because Ray will end it; asks every `HEAD_POLL_SECONDS`."""
+        if time.monotonic() - self._head_asked < HEAD_POLL_SECONDS:
+            return self._logged_lost_head
+        self._head_asked, lost = time.monotonic(), self._session.head_is_lost
         if lost and not self._logged_lost_head:
             logger.warning("stopping: saving first, because Ray's head (gcs_server) has ended")
         self._logged_lost_head = lost
