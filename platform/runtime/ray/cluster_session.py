@@ -25,7 +25,7 @@ from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
 CONNECT_TIMEOUT_SECONDS = 10.0
-SLOW_HEAD_SECONDS = 5.0  # without an answer, on a busy machine, of the head of a cluster that is started here
+SLOW_HEAD_SECONDS = 10.0  # without an answer, on a busy machine, of the head of a cluster that is started here
 RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
@@ -64,13 +64,16 @@ class ClusterSession:
         return False
 
     @property
+    def head_answers(self) -> bool:
+        """Whether the head answers at this moment. What asks it, as ending an actor, would wait for it otherwise."""
+        return self.head is None or answers(self.head)
+
+    @property
     def head_is_lost(self) -> bool:
-        """Whether the head has ended. Ray then ends this process and all workers within a minute, without a word, and
-        what asks the head, as ending an actor, waits until then."""
-        if self.head is None:
-            return False
+        """Whether the head has not answered for `head_patience`. Ray ends this process and all workers a minute after
+        the head has ended, without a word."""
         now = time.monotonic()
-        if answers(self.head):
+        if self.head_answers:
             self._head_heard = now
         return self._head_heard < now - self.head_patience
 
@@ -123,7 +126,7 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSessi
         yield session
     finally:
         # Without these, Ray would end this process here, and the error that is being raised would be lost.
-        if not session.raylet_is_lost and (session.head is None or answers(session.head)):
+        if not session.raylet_is_lost and session.head_answers:
             ray.shutdown()
         ended.set()
 

@@ -79,7 +79,7 @@ def supervise(work: SupervisedStage) -> None:
         try:
             _run_with_restarts(work, session, placement, stop)
         finally:
-            if not session.head_is_lost:
+            if session.head_answers:
                 placement.release()
 
 
@@ -176,7 +176,7 @@ class _LearnerProcess:
 
     def end(self) -> None:
         """Kills the process, and with it all workers that it owns."""
-        if not self._session.head_is_lost:
+        if self._session.head_answers:
             ray.kill(self._host)
 
     def _poll(self, timeout: float = 0.0) -> None:

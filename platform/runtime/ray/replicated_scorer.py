@@ -112,5 +112,5 @@ def replicated(
         try:
             yield ReplicatedScorer(session, replicas, version, read, config.result_limit)
         finally:
-            if not session.head_is_lost:
+            if session.head_answers:
                 placement.release()
