@@ -31,6 +31,7 @@ def opened(
     for number in range(statements):
         page.get_by_test_id(f"statement-{number}").check()
     page.get_by_test_id("agree").click()
+    page.get_by_test_id("ready").wait_for()  # where none is pressed, a test may reload the page now
     if press is not None:
         page.get_by_test_id(press).click()
     return page

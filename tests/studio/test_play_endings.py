@@ -52,6 +52,7 @@ def test_a_page_without_a_connection_at_the_end_shows_its_code_later(tmp_path: P
         wait_until(page, "window.studio.drawn > 3")
         page.route("**/api/live?*", fail_once)
         sockets[0].close(code=1012)
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=60_000)
         player.send("leave")
         player.until("end")
         expect(page.locator("#code")).to_have_text("AL0NE", timeout=60_000)
@@ -132,6 +133,7 @@ def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: P
         page.get_by_test_id("ready").click()
         wait_until(page, "window.studio.shown > 16")  # an episode without a whole step is not kept
         sockets[0].close(code=1012)
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=60_000)
         elsewhere = visitor.sit(*visitor.join())  # the same person, while the page has no connection
         elsewhere.send("leave")
         elsewhere.until("end")
