@@ -42,8 +42,8 @@ class ContinuationJudgement:
 
 
 def recording_digest(path: Path) -> str:
-    """A short digest of a recording's file. Raises OSError if it can't be read."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    """The sha256 of a recording's file. Raises OSError if it can't be read."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_judgements(root: Path) -> list[ContinuationJudgement]:
@@ -130,6 +130,10 @@ class JudgedContinuations:
         """The number of people."""
         return len({verdict.judge for verdicts in self.verdicts.values() for verdict in verdicts})
 
+    def counts(self, agent: str) -> tuple[int, int]:
+        """The numbers of judged continuations of an agent, and of verdicts that count."""
+        return len(self._done[agent]), sum(map(len, self._done[agent].values()))
+
     def share(self, agent: str) -> Estimate:
         """The share of judged continuations that people called done; n counts the scenarios."""
         return _over_scenarios(_means(self._done[agent]))
@@ -168,8 +172,8 @@ class JudgedContinuations:
     def to_json(self) -> dict[str, Any]:
         """For summary.json: `agents` with their shares, and both agreements."""
         agents = {
-            agent: asdict(self.share(agent)) | {"continuations": len(self._done[agent]), "verdicts": len(verdicts)}
-            for agent, verdicts in self.verdicts.items()
+            agent: asdict(self.share(agent)) | dict(zip(("continuations", "verdicts"), self.counts(agent), strict=True))
+            for agent in self.verdicts
         }
         tests, judges = self.agreement_with_tests(), self.agreement_of_judges()
         return {

@@ -204,17 +204,11 @@ def render_judged(results: JudgedContinuations) -> dict[str, Any]:
     agents, and how far people agree with each other and with the tests of the tasks."""
     pairs = itertools.combinations(results.verdicts, 2)
     differences = [(f"{one} − {other}", results.difference(one, other)) for one, other in pairs]
-    numbers = results.to_json()["agents"]
     judges, tests = results.agreement_of_judges(), results.agreement_with_tests()
     return {
         "legend": legend(results.verdicts),
         "rows": [
-            (
-                agent,
-                with_interval(results.share(agent)),
-                *(str(numbers[agent][name]) for name in ("continuations", "verdicts")),
-            )
-            for agent in results.verdicts
+            (agent, with_interval(results.share(agent)), *map(str, results.counts(agent))) for agent in results.verdicts
         ],
         "difference_rows": [(name, *difference_cells(each)) for name, each in differences if each is not None],
         "judges": results.judges,

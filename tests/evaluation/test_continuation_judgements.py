@@ -113,7 +113,7 @@ def test_a_continuation_counts_by_the_mean_of_its_verdicts() -> None:
 def test_a_person_has_one_verdict_on_a_continuation() -> None:
     """Two studies of the same continuations give it to a person twice; the first verdict counts."""
     found = judged([verdict("a", True), verdict("b", False), verdict("c", True, judge="p-2")], {("go-0", 0): True})
-    assert found is not None and found.share("BC").value == 1.0
+    assert found is not None and found.share("BC").value == 1.0 and found.counts("BC") == (1, 2)
     alike = found.agreement_of_judges()
     assert alike is not None and (alike.value, alike.n) == (1.0, 1)
 

@@ -6,13 +6,14 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
 from test_live_protocol import ROOM, invited, researcher
 
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.live.live_client import LiveVisitor
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import FIRST_PLAY
 
@@ -23,28 +24,35 @@ def small(live: LiveConfig) -> StudioConfig:
     return StudioConfig(size=(48, 64), live=live)
 
 
+def connected_once(page: Page, desk: LiveVisitor) -> list[WebSocketRoute]:
+    """Lets the page connect to its session once, and again after its end; returns its sockets, to be closed."""
+    sockets: list[WebSocketRoute] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        phases = {each["phase"] for each in desk.get("/api/live/sessions")["sessions"]}
+        if len(sockets) == 1 or phases == {"ended"}:
+            socket.connect_to_server()
+        else:
+            socket.close(code=1012)
+
+    page.route_web_socket("**/live/**", connect)
+    return sockets
+
+
 def test_a_page_without_a_connection_at_the_end_shows_its_code_later(tmp_path: Path, browser: Browser) -> None:
     with started(tmp_path, ROOM, small(LiveConfig(away_seconds=600))) as studio:
         desk = researcher(studio)
         desk.post("/api/desk/studies", {**FIRST_PLAY.model_dump(mode="json"), "codes": {"partner_left": "AL0NE"}})
         visitor, partner = invited(tmp_path, studio, 2)
         page = opened(browser, studio, visitor, press=None)
-        sockets: list[WebSocketRoute] = []
+        sockets = connected_once(page, desk)
         failed: list[Route] = []
-
-        def connect(socket: WebSocketRoute) -> None:
-            sockets.append(socket)
-            phases = {each["phase"] for each in desk.get("/api/live/sessions")["sessions"]}
-            if len(sockets) == 1 or phases == {"ended"}:
-                socket.connect_to_server()
-            else:
-                socket.close(code=1012)
 
         def fail_once(route: Route) -> None:
             failed.append(route)
             route.abort() if len(failed) == 1 else route.continue_()
 
-        page.route_web_socket("**/live/**", connect)
         page.reload()
         page.get_by_test_id("ready").click()
         partner.post("/api/live/consent", {"version": 1})
@@ -118,17 +126,7 @@ def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: P
         desk.post("/api/desk/studies", study)
         (visitor,) = invited(tmp_path, studio, 1)
         page = opened(browser, studio, visitor, press=None)
-        sockets: list[WebSocketRoute] = []
-
-        def connect(socket: WebSocketRoute) -> None:
-            sockets.append(socket)
-            phases = {each["phase"] for each in desk.get("/api/live/sessions")["sessions"]}
-            if len(sockets) == 1 or phases == {"ended"}:
-                socket.connect_to_server()
-            else:
-                socket.close(code=1012)
-
-        page.route_web_socket("**/live/**", connect)
+        sockets = connected_once(page, desk)
         page.reload()
         page.get_by_test_id("ready").click()
         wait_until(page, "window.studio.shown > 16")  # an episode without a whole step is not kept

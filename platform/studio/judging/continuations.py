@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Mapping
@@ -95,11 +94,14 @@ class Continuations:
 
     def film_source(self, episode: str) -> FilmSource:
         """The file from which its film is drawn. Raises KeyError as `find`."""
-        return _source(self._path(self.find(episode)))
+        return self._film_source(self.find(episode))
 
     def film_sources(self) -> list[FilmSource]:
         """The files from which the films of all continuations are drawn."""
-        return [_source(self._path(each)) for each in self.all()]
+        return [self._film_source(each) for each in self.all()]
+
+    def _film_source(self, continuation: RecordedContinuation) -> FilmSource:
+        return FilmSource(self._path(continuation), continuation.recording)
 
     def _path(self, continuation: RecordedContinuation) -> Path:
         folder = self._root / continuation.folder / continuation.agent / continuation.scenario
@@ -138,11 +140,3 @@ def agent_begins(meta: EpisodeMeta) -> int:
 def _state(file: Path) -> FileState:
     found = file.stat()
     return found.st_mtime_ns, found.st_size
-
-
-def _source(path: Path) -> FilmSource:
-    """Raises KeyError if the file was removed."""
-    try:
-        return FilmSource(path, hashlib.sha256(path.read_bytes()).hexdigest())
-    except FileNotFoundError as error:
-        raise KeyError(f"{path} was removed") from error

@@ -18,6 +18,7 @@ from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.evaluation.continuation_judgements import ContinuationJudgement, keep_judgements, read_judgements
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.stages.scenario_erasure import erase_scenarios
+from interplay.studio.films.film_library import FilmSource
 from interplay.studio.judging.continuations import is_continuation
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import StudioHouse
@@ -187,7 +188,8 @@ def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgem
 
 def _forget_other_films(studio: StudioContext) -> None:
     """Removes the films of recordings that are not there any more, as of agents that have continued again."""
-    stored = (studio.film_source(entry.id) for entry in studio.store.entries(EpisodeFilter(flagged=True)))
+    entries = studio.store.entries(EpisodeFilter(flagged=True))
+    stored = (FilmSource(studio.store.root / entry.path, entry.sha256) for entry in entries)
     studio.films.keep_only([*stored, *studio.continuations.film_sources()])
 
 

@@ -22,7 +22,8 @@ from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/desk")
 DAY = 86400.0
-OF_MARKING = ("live", "episodes", "order", "random_share", "checks", "qualification")  # fields without effect elsewhere
+# Fields without effect in a study of the kind `judge`.
+IDLE_IN_JUDGING = ("live", "episodes", "order", "random_share", "checks", "qualification")
 
 
 class Invited(Strict):
@@ -169,7 +170,7 @@ def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dic
 
 def _idle_fields(study: Study) -> str:
     """What is stated and has no effect; empty without any."""
-    idle = OF_MARKING if study.kind == "judge" else ("continuations",)
+    idle = IDLE_IN_JUDGING if study.kind == "judge" else ("continuations",)
     stated = [name for name in idle if getattr(study, name) != Study.model_fields[name].default]
     return f"{', '.join(stated)}: has no effect in a study of the kind {study.kind}; leave it out" if stated else ""
 
