@@ -127,6 +127,13 @@ def test_nothing_of_the_last_recording_stays_where_a_film_fails(page: Page) -> N
     expect(page.locator("#message")).to_be_empty()
 
 
+def test_nothing_can_be_judged_before_the_page_has_begun(page: Page) -> None:
+    page.route("**/api/visitor", lambda route: None)  # no answer
+    page.reload()
+    for button in ("done", "not-done", "play"):
+        expect(page.get_by_test_id(button)).to_be_disabled()
+
+
 def test_only_what_the_agent_did_counts_as_watched(page: Page) -> None:
     """Of the film of 48 frames, 16 are the context."""
     page.get_by_test_id("play").click()
