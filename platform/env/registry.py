@@ -109,20 +109,28 @@ def factory(name: str) -> Factory:
         return _BUILT_IN[name].load()
     if name in _REGISTERED:
         return _REGISTERED[name]
-    offered = _entry_points()
-    if name not in offered:
+    offered = _entry_points().get(name)
+    if offered is None:
         known = names()
         raise ValueError(f"no world is called {name!r}.{did_you_mean(name, known)} Worlds: {', '.join(known)}.")
+    if len(offered) > 1:
+        raise ValueError(
+            f"several packages offer a world called {name!r}: "
+            + ", ".join(sorted(f"{_package(point)} ({point.value})" for point in offered))
+            + f". Remove all but one, or give one another name in the group {ENTRY_POINT_GROUP} of its entry points "
+            "and install it again"
+        )
+    (point,) = offered
     try:
-        loaded = offered[name].load()
+        loaded = point.load()
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"the world {name!r}, entry point {offered[name].value!r} of group {ENTRY_POINT_GROUP}, can't be loaded: "
+            f"the world {name!r}, entry point {point.value!r} of group {ENTRY_POINT_GROUP}, can't be loaded: "
             f"{type(error).__name__}: {error}. Correct the entry point or that module, and install its package again"
         ) from error
     if not callable(loaded):
         raise ValueError(
-            f"the entry point {name!r} of group {ENTRY_POINT_GROUP} is {offered[name].value!r}, which is a "
+            f"the entry point {name!r} of group {ENTRY_POINT_GROUP} is {point.value!r}, which is a "
             f"{type(loaded).__name__}; offer a WorldEntry or a callable that returns a World"
         )
     entry: Factory = loaded
@@ -150,16 +158,23 @@ def register(name: str, entry: Factory) -> None:
 @cache
 def warn_of_hidden(name: str) -> None:
     """Logs a warning, once, if another package offers a world under the name of one of this package."""
-    point, own = _entry_points().get(name), _BUILT_IN.get(name)
-    if point is not None:
+    own = _BUILT_IN.get(name)
+    for point in _entry_points().get(name, ()):
         logger.warning(
             "the package %s offers the world %s as %r, but env=%s is %s: give it another name in the group %s of the "
             "package's entry points, and install the package again",
-            point.dist.name if point.dist is not None else "of an entry point",
-            *(point.value, name, name, own.world if own else "a world of interplay"),
+            *(_package(point), point.value, name, name, own.world if own else "a world of interplay"),
             ENTRY_POINT_GROUP,
         )
 
 
-def _entry_points() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+def _entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """The worlds of other packages by name; of one that is on the path twice, once."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        found.setdefault(point.name, {})[point.value] = point
+    return {name: tuple(points.values()) for name, points in found.items()}
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "of an entry point"

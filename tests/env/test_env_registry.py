@@ -84,6 +84,19 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
         registry.make("absent")
 
 
+def test_two_packages_that_offer_one_name_are_refused_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package, world in (("one", "tiny_world:Tiny"), ("two", "other_world:Tiny")):
+        offer = tmp_path / package / f"{package}-1.0.dist-info"
+        offer.mkdir(parents=True)
+        (offer / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        (offer / "entry_points.txt").write_text(f"[interplay.worlds]\ntiny = {world}\n")
+        monkeypatch.syspath_prepend(str(tmp_path / package))
+    with pytest.raises(
+        ValueError, match=r"several packages .* 'tiny': one \(tiny_world:Tiny\), two \(other_world:Tiny\)\. Remove"
+    ):
+        registry.make("tiny")
+
+
 @pytest.mark.parametrize(("name", "own"), [("voxel", "interplay.env.voxel.world:make_voxel"), ("room", "a world of")])
 def test_a_world_of_another_package_under_a_name_of_this_one_is_warned_of(
     name: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
