@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged_run import add_continuations, judge_study
+from small_house import ENV, house, played
 from studio_process import started
 from test_live_session import ROOM, check_replay, make_world, play, session, settings
 from tiny_runs import interplay, opened, recorded, refused, tiny
 
 from interplay.env.world import Action, Start, View
 from interplay.episodes.store import EpisodeStore
+from interplay.evaluation.continuation_judgements import read_judgements
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
 from interplay.stages.live_config import LiveConfig
@@ -105,6 +108,26 @@ def test_a_crowd_plays_and_marks_over_the_protocol(tmp_path: Path) -> None:
     assert noted and (first.actions["solver"].std(axis=0) > 0).any()
     assert marks and {mark.id for mark in marks} == set(report.marks)
     assert {(mark.rater,) for mark in marks} == set(raters.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_crowd_judges_by_the_tests_of_the_tasks(wrong: bool, tmp_path: Path) -> None:
+    """Two agents, two continuations of each of two scenarios; raters say what the test says, or always err."""
+    root = tmp_path / "run"
+    add_continuations(root, [played(house())[0] for _ in range(2)])
+    file = root / "studio" / "studies" / "judge-v1.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(judge_study(title="Judge agents").model_dump_json())
+    people = ("crowd.players=0", "crowd.raters=2", "crowd.seconds=60", "crowd.speed=50", "crowd.study=judge")
+    given = tiny(tmp_path, *people, f"mark.rater.errors={int(wrong)}", house=HOUSE)
+    with started(root, ENV, StudioConfig(size=(48, 64))):
+        crowd = Crowd(opened(given), opened(given).config.crowd)
+        report = crowd.run(lambda: crowd.report.counts["recordings judged"] == 8)
+    assert not report.errors
+    verdicts = read_judgements(root)
+    assert len({(each.agent, each.scenario, each.continuation) for each in verdicts}) == 8
+    assert all(each.done is ((each.agent == "bc_rl") ^ wrong) for each in verdicts)
 
 
 @pytest.mark.parametrize("ended", [True, False])

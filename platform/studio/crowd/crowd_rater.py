@@ -1,4 +1,5 @@
-"""A synthetic rater: takes one item after another, watches its film, and marks what the scripted rater would mark."""
+"""A synthetic rater: takes one item after another, watches its film, and marks what the scripted rater would mark; in a
+study of judging it says whether the test of the task held, with the errors of its marks."""
 
 from __future__ import annotations
 
@@ -39,12 +40,13 @@ class CrowdRater:
         self._traits = sample_traits(shared.run.config.mark.rater.population, traits)
 
     def run(self) -> None:
-        """Marks until time is up. An item that was begun stays open, as where a person closes the page."""
+        """Marks or judges until time is up. An item that was begun stays open, as where a person closes the page."""
         try:
             while not self._shared.stop.is_set():
                 given = self._kept(lambda: self._visitor.post(f"/api/mark/{self._study}/next"))
                 if given["item"] is not None:
-                    self._mark(given["item"])
+                    judges = given["standing"]["stage"] == "judge"
+                    (self._judge if judges else self._mark)(given["item"])
                 elif given["standing"]["stage"] == "consent":
                     self._agree()
                 elif given["standing"]["paused"] or given["standing"]["outcome"] == "screened_out":
@@ -81,6 +83,24 @@ class CrowdRater:
         answer = self._kept(lambda: self._visitor.post(f"/api/items/{name}/finish", {"confirmed": True}))
         self._shared.report.count("recordings marked", int(answer["finished"]))
 
+    def _judge(self, item: dict[str, Any]) -> None:
+        speed, name = self._shared.config.speed, item["item"]
+        try:
+            truth = self._shared.truth.continuation(name)
+        except KeyError:  # deleted since then; the studio ends the item
+            return
+        if speed:
+            film = self._plan(name)
+            self._wait(film["frames"] / film["rate"] / speed)
+        if self._shared.config.films:
+            film = self._film(name)
+            for chunk in range(film["chunks"]):
+                self._chunk(name, film, chunk * film["full_every"] * film["chunk"])
+        rng = numpy_generator(self._shared.run.seed, "crowd", f"rater-{self._number}", truth.id)
+        done = truth.succeeded ^ (rng.random() < self._shared.run.config.mark.rater.errors)
+        self._kept(lambda: self._visitor.post(f"/api/items/{name}/judge", {"done": done, "seen": item["frames"]}))
+        self._shared.report.count("recordings judged")
+
     def _marks_of(self, item: str) -> list[tuple[float, int, int]]:
         """(seconds, frame on screen, sign) of each mark, in order. Of a swapped request: none, for it was not made."""
         try:
@@ -112,8 +132,11 @@ class CrowdRater:
         self._shared.report.count("marks")
         self._shared.report.acknowledged(str(mark["id"]))
 
+    def _plan(self, item: str) -> dict[str, Any]:
+        return self._kept(lambda: self._visitor.get(f"/api/items/{item}/film"))
+
     def _film(self, item: str) -> dict[str, Any]:
-        plan = self._kept(lambda: self._visitor.get(f"/api/items/{item}/film"))
+        plan = self._plan(item)
         self._kept(lambda: self._visitor.fetch(f"/api/items/{item}/strip"))
         return plan
 

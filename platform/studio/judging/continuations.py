@@ -33,6 +33,7 @@ class RecordedContinuation:
     scenario: str
     number: int
     kind: str  # of the task
+    succeeded: bool  # by the test of the task
     recording: str  # `recording_digest` of its file
 
     @property
@@ -121,6 +122,7 @@ class Continuations:
     def _recorded(self, folder: Path, agent: str, row: Mapping[str, Any]) -> RecordedContinuation | None:
         try:
             scenario, number, kind = row["scenario"], row["continuation"], row["kind"]
+            succeeded = row["success_step"] is not None
             file = folder / agent / scenario / f"{number}.npz"
             state = _state(file)
             if file not in self._digests or self._digests[file][0] != state:
@@ -128,7 +130,7 @@ class Continuations:
         except (OSError, KeyError, TypeError):  # as of a recording that is being deleted
             return None
         place = str(folder.relative_to(self._root))
-        return RecordedContinuation(place, agent, scenario, number, kind, self._digests[file][1])
+        return RecordedContinuation(place, agent, scenario, number, kind, succeeded, self._digests[file][1])
 
 
 def agent_begins(meta: EpisodeMeta) -> int:
