@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv, VectorEnv
+from tiny_task_sets import TinyTasks, tiny_task
 
 from interplay.env.voxel.gymnasium_actions import WALKING, ActionSpace, GymnasiumActions
 from interplay.env.voxel.gymnasium_env import SilentBuilder, SilentBuilderVector
 from interplay.env.voxel.random_tasks import RandomTasks
 from interplay.env.voxel.space import to_dense, to_sparse
 from interplay.env.voxel.tasksets import Subtasks
-from tests.env.voxel.tiny_task_sets import TinyTasks, tiny_task
 
 IDS = ("SilentBuilder", "SilentBuilderVisual")
 SPACES = ("walking", "human-level", "discrete", "continuous", "flying")

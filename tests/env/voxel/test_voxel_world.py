@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_block_tasks import tiny_world
 
 from interplay.env.conformance import WorldConformance
 from interplay.env.voxel.body import BuilderBody
@@ -19,7 +20,6 @@ from interplay.env.voxel.task_collections import BuildingTask, TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start, World
 from interplay.video.pictures import side_views
-from tests.env.voxel.tiny_block_tasks import tiny_world
 
 TARGET = to_dense([(0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 0, 6)])
 START = to_dense([(0, 0, 0, 1)])
