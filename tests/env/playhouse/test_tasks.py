@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
-from interplay.env.playhouse.language.templates import plural
+from interplay.env.playhouse.language.templates import fill_template, plural
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions.go_and_stand import Go
 from interplay.env.playhouse.tasks.instructions.lift_and_throw import Lift
@@ -210,3 +210,14 @@ def test_plurals() -> None:
     assert [plural(w) for w in ("ball", "box", "teddy", "toy", "bus", "dining table", "grapes")] == [
         "balls", "boxes", "teddies", "toys", "buses", "dining tables", "grapes",
     ]  # fmt: skip
+
+
+def test_grapes_come_in_bunches() -> None:
+    names = [{"a": "orange grapes"}, {"a": "grapes"}, {"a": "orange grape"}, {"a": "box of grapes"}]
+    said = [fill_template(["is there a {a} here?"], np.random.default_rng(0), **each) for each in names]
+    assert said == [
+        "is there a bunch of orange grapes here?",
+        "is there a bunch of grapes here?",
+        "is there an orange grape here?",
+        "is there a box of grapes here?",
+    ]

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ONE_GRAPES = re.compile(r"\ba (\w+ )?grapes\b")
 IRREGULAR_PLURALS = {"grapes": "grapes", "bookshelf": "bookshelves", "shelf": "shelves"}
 
 
 def fill_template(templates: Sequence[str], rng: np.random.Generator, **names: str) -> str:
-    """Draws one of the templates, fills in the names, and turns "a" into "an" before vowels."""
-    text = choose(templates, rng).format(**names)
+    """Draws one of the templates, fills in the names, and turns "a" into "an" before vowels, "a red grapes" into "a
+    bunch of red grapes"."""
+    text = _ONE_GRAPES.sub(r"a bunch of \1grapes", choose(templates, rng).format(**names))
     for vowel in "aeiou":
         text = text.replace(f" a {vowel}", f" an {vowel}")
     return text
