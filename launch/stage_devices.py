@@ -11,11 +11,14 @@ from interplay.launch.memory_need import TRAINED, draws_pictures
 from interplay.learner.device import Unavailable, find_device
 from interplay.stages.config import Config
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import recorded_views
+from interplay.stages.shared_parts import check_drawn, recorded_views
+from interplay.stages.stage_config import LEARNED_REWARDS
+
+DRAWN_ROLLOUTS = "reinforce.actor.drawn_by"
 
 
 def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> dict[str, Unavailable]:
-    """Each setting of `stages` that asks for a device which this machine lacks, or by which a learner would draw
+    """Each setting of `stages` that asks for a device which this machine lacks, or by which a GPU would draw
     pictures that it can't; with what is wrong and what to type.
 
     Under Ray with the address of a cluster, where stages run elsewhere, this machine is not looked at.
@@ -37,7 +40,54 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
                 _check_drawing(config, stage)
             except Unavailable as error:
                 found[f"{stage}.dataset.drawn_by"] = error
+    if "reinforce" in stages and config.reinforce.actor.drawn_by == "gpu" and "actors.device" not in found:
+        try:
+            _check_drawn_rollouts(config)
+        except Unavailable as error:
+            found[DRAWN_ROLLOUTS] = error
     return found
+
+
+def _check_drawn_rollouts(config: Config) -> None:
+    draws, remedy = f"{DRAWN_ROLLOUTS}=gpu", f"set {DRAWN_ROLLOUTS}=actor"
+    with closing(Run(config.run.root, config).make_world()) as world:
+        check_drawn(world, DRAWN_ROLLOUTS, "gpu")
+    if config.runtime.kind == "ray":
+        _check_drawing_workers(config, draws, remedy)
+    elif find_device(config.actors.device).type == "cpu" and not is_interpreted():
+        raise Unavailable(
+            f"{draws} draws on the GPU on which the agent decides, and actors.device={config.actors.device} is none",
+            f"add actors.device=cuda where there is one, or {remedy}",
+        )
+    if not _elsewhere(config):
+        _check_triton(draws, remedy)
+
+
+def _check_drawing_workers(config: Config, draws: str, remedy: str) -> None:
+    runtime, reinforce = config.runtime, config.reinforce
+    if config.actors.inference != "service":
+        raise Unavailable(
+            f"{draws}: under Ray, actors that decide themselves have no GPU",
+            f"add actors.inference=service, or {remedy}",
+        )
+    gpus = {"actors.service": config.actors.service.gpus, "runtime.learner": runtime.learner.gpus}
+    if reinforce.reward in LEARNED_REWARDS or reinforce.learner.objective.weights.gate_kl > 0:
+        gpus["runtime.reward.resources"] = runtime.reward.resources.gpus
+    missing = [f"{name}.gpus" for name, count in gpus.items() if not count]
+    if missing and not is_interpreted():
+        raise Unavailable(
+            f"{draws} draws on the GPUs of {', '.join(gpus)}; of these, {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} 0",
+            f"add {' '.join(f'{name}=0.3' for name in missing)} to share one GPU, or {remedy}",
+        )
+
+
+def _check_triton(draws: str, remedy: str) -> None:
+    if not has_triton():
+        raise Unavailable(
+            f"{draws} needs the package triton, which is not installed",
+            f"type in the checkout: pip install '.[triton]', or {remedy}",
+        )
 
 
 def _check_drawing(config: Config, stage: str) -> None:
@@ -50,11 +100,7 @@ def _check_drawing(config: Config, stage: str) -> None:
         )
     if _elsewhere(config):
         return
-    if not has_triton():
-        raise Unavailable(
-            f"{draws} needs the package triton, which is not installed",
-            f"type in the checkout: pip install '.[triton]', or {remedy}",
-        )
+    _check_triton(draws, remedy)
     if find_device(getattr(config, stage).learner.device).type == "cpu" and not is_interpreted():
         raise Unavailable(f"{draws} draws on a GPU, and this learner has none", remedy)
 

@@ -48,6 +48,9 @@ class SetterReplayConfig:
     # The share of the lanes in which a learned setter (`reinforce.setter`) plays, from the starts of recorded episodes;
     # rounded to whole lanes, at least one. Recorded setters are replayed in the others.
     learned_setters: float = 0.0
+    # What draws the agent's pictures, in the Playhouse: each actor, or the GPU on which it decides (`actors.device`);
+    # under Ray the GPUs of the inference server, the reward model and the learner, to which actors send poses.
+    drawn_by: Literal["actor", "gpu"] = "actor"
     stagger: bool = True  # shorten the first episode of each lane by a random amount, so that lanes are out of phase
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
     achieved: bool = False  # also record how many tasks were achieved so far; `reward=success` needs it
@@ -61,6 +64,11 @@ class SetterReplayConfig:
         check_at_least(0, self, "hold_steps")
         if not 0 <= self.learned_setters <= 1:
             raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
+        if self.drawn_by == "gpu" and self.learned_setters:
+            raise ValueError(
+                "drawn_by=gpu draws what the solver sees, and learned setters see pictures, too: set "
+                "learned_setters=0, or drawn_by=actor"
+            )
 
     @property
     def learned_lanes(self) -> int:
@@ -112,7 +120,9 @@ class SetterReplayActor:
         self._lanes = [_Lane(world) for world in worlds]
         self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
         layout = runner.policy.layout
-        self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        self._drawn = runner.inputs.drawn
+        views = 0 if self._drawn is None else self._drawn.length
+        self._blocks = [allocate_rollout(layout, config.steps, config.lanes, views) for _ in range(config.blocks)]
         self._turn = 0
 
     def load_weights(self, weights: Weights, version: int) -> None:
@@ -135,6 +145,8 @@ class SetterReplayActor:
         if steps < self._config.steps:
             block = {key: array[: steps + 1] for key, array in block.items()}
         self._turn += 1
+        if self._drawn is not None:
+            self._drawn.begin()
         state = RecurrentState(*(part.copy() for part in self._runner.memory.to_arrays()))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
         tasks: list[FinishedTask] = []
@@ -149,7 +161,8 @@ class SetterReplayActor:
                 set_by = asked[index] if index < len(asked) else None
                 block["env_reward"][t, index] = self._step(index, action, set_by)
         self._write_row(block, steps)
-        return Unroll(block, state, self._version, episodes, tasks)
+        scenes = [] if self._drawn is None else self._drawn.scenes()
+        return Unroll(block, state, self._version, episodes, tasks, scenes)
 
     def state(self) -> dict[str, Any]:
         """The resumable state: the state of each world, and the position of each lane in its episode."""
@@ -187,6 +200,10 @@ class SetterReplayActor:
             if saved is not None:
                 self._restore(index, saved)
         self._runner.load_state(state["playing"])
+        if self._drawn is None and "view" in state["playing"]["inputs"]:  # the setting `drawn_by` has changed
+            for index, lane in enumerate(self._lanes):
+                if lane.episode is not None:
+                    self._observe(index)
         if self._setters is not None:
             _check_width(state["setters"]["memory"][0].shape[1], self._setters)
             self._setters.load_state(state["setters"])

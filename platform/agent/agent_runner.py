@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
-from interplay.agent.inputs import LaneInputs
+from interplay.agent.inputs import LaneInputs, LaneViews
 from interplay.agent.policy import Decision, Policy
 from interplay.agent.recurrent import RecurrentState
 from interplay.env.world import Action, View
@@ -23,11 +22,12 @@ class AgentRunner:
     actions, _ = runner.decide()       # one action for each lane
     """
 
-    def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int) -> None:
+    def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int, drawn: LaneViews | None = None) -> None:
+        """`drawn`: as of `LaneInputs`."""
         self.policy = policy
         self.lanes = lanes
         self.vocabulary = vocabulary
-        self.inputs = LaneInputs(policy.layout, vocabulary, lanes)
+        self.inputs = LaneInputs(policy.layout, vocabulary, lanes, drawn)
         self.memory = policy.initial_state(lanes)
 
     def reset(self, lane: int) -> None:
@@ -66,7 +66,6 @@ class AgentRunner:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore a result of `state`."""
-        for key, value in state["inputs"].items():
-            np.copyto(self.inputs.arrays[key], value.numpy())
+        self.inputs.load(state["inputs"])
         self.memory = RecurrentState(*state["memory"]).to_tensors(self.memory.hidden.device)
         self.policy.load_random_state(state["generator"])

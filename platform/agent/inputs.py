@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache, partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.agent.observation import Arrays, Layout
+from interplay.agent.unroll import LaneScenes
 from interplay.env.world import View
 from interplay.episodes.vocabulary import Vocabulary
 
 MAX_CACHED_TEXTS = 4096  # texts whose tokens are cached
+
+
+class LaneViews(Protocol):
+    """What lanes see, where the views of their worlds lack pictures because a GPU draws them."""
+
+    @property
+    def length(self) -> int:
+        """S: numbers in a row `view`; 0 where it writes pictures."""
+
+    def begin(self) -> None:
+        """Begins a new unroll."""
+
+    def write(self, observations: Arrays) -> None:
+        """Writes what the lanes see now: `image` [1, B, H, W, C], or the rows `view` [1, B, S]."""
+
+    def scenes(self) -> list[LaneScenes]:
+        """What the rows of the unroll refer to; empty where it writes pictures."""
 
 
 class LaneInputs:
@@ -26,10 +46,12 @@ class LaneInputs:
             inputs.record_action(lane, decision.movement[lane])  # or the action executed instead
     """
 
-    def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int) -> None:
+    def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int, drawn: LaneViews | None = None) -> None:
+        """`drawn`: gives what the lanes see, in place of the pictures of views."""
         self.layout = layout
         self.vocabulary = vocabulary
-        self.arrays: Arrays = layout.observations(1, lanes)
+        self.drawn = drawn
+        self.arrays: Arrays = layout.observations(1, lanes, view_length=0 if drawn is None else drawn.length)
         self._rest = layout.rest()
         # Bounded, because agents can generate arbitrarily many different texts.
         self._encode = lru_cache(MAX_CACHED_TEXTS)(partial(vocabulary.encode, length=layout.utterance_length))
@@ -41,13 +63,13 @@ class LaneInputs:
             self.arrays["previous"][0, lane] = self._rest
 
     def observe(self, lane: int, view: View) -> None:
-        """Write the lane's current view.
+        """Write the lane's current view; with `drawn`, all but its picture.
 
         Raises:
             ValueError: the view lacks a part that the world's spec promises, or it has another shape or type.
         """
         world = self.layout.world
-        if world.image is not None:
+        if world.image is not None and self.drawn is None:
             if view.image is None:
                 raise ValueError(f"{world.name} promises pictures of {world.image}, but a view came without one")
             world.check("image", view.image)
@@ -67,7 +89,15 @@ class LaneInputs:
         if "previous" in self.arrays:
             self.arrays["previous"][0, lane] = movement
 
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore the arrays from tensors; pictures or rows that were saved by another setting are left out."""
+        for key, value in saved.items():
+            if key in self.arrays:
+                np.copyto(self.arrays[key], value.numpy())
+
     def store(self, unroll: Arrays, step: int) -> None:
-        """Copy this step into arrays [T, B, ...] with the same keys."""
+        """Copy this step into arrays [T, B, ...] with the same keys; with `drawn`, look at what the lanes see now."""
+        if self.drawn is not None:
+            self.drawn.write(self.arrays)
         for key, value in self.arrays.items():
             unroll[key][step] = value[0]

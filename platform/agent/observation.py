@@ -92,11 +92,17 @@ class Layout:
                 actions[..., k] = _majority(shares[..., k])
         return actions
 
-    def observations(self, length: int, lanes: int) -> Arrays:
-        """Allocate observation arrays [length, lanes, ...], with the values of the start of an episode."""
+    def observations(self, length: int, lanes: int, *, view_length: int = 0) -> Arrays:
+        """Allocate observation arrays [length, lanes, ...], with the values of the start of an episode.
+
+        Args:
+            view_length: S of rows `view` [length, lanes, S], which are allocated in place of `image`; 0 for pictures.
+        """
         lead = (length, lanes)
         arrays: Arrays = {"first": np.zeros(lead, bool)}
-        if self.world.image is not None:
+        if view_length:
+            arrays["view"] = np.zeros((*lead, view_length), np.float32)
+        elif self.world.image is not None:
             arrays["image"] = np.zeros((*lead, *self.world.image), np.uint8)
         if self.world.vector:
             arrays["vector"] = np.zeros((*lead, self.world.vector), np.float32)

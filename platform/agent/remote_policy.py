@@ -14,9 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.inputs import LaneViews
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.policy import Decision
 from interplay.agent.recurrent import RecurrentArrays, RecurrentState
+from interplay.agent.unroll import Scenes
 from interplay.agent.weights import Weights
 
 
@@ -24,11 +26,12 @@ from interplay.agent.weights import Weights
 class DecisionRequest:
     """Request for the actions of one step of b lanes."""
 
-    observations: Arrays  # [1, b, ...]
+    observations: Arrays  # [1, b, ...]; pictures, or rows `view` of `scenes`
     state: RecurrentArrays  # [b, D], before the step
     random: NDArray[np.uint8]  # state of the generator that all lanes draw from
     version: int  # of the weights
     greedy: bool
+    scenes: Scenes | None = None
 
     @property
     def lanes(self) -> int:
@@ -71,11 +74,13 @@ class RemotePolicy:
         width: int,
         generator: torch.Generator,
         greedy: bool = False,
+        drawn: LaneViews | None = None,
     ) -> None:
         """
         Args:
             ask: sends a request and returns the response.
             width: D, the width of the recurrent state.
+            drawn: what gives the rows `view` in the observations; None with pictures.
         """
         self.greedy = greedy
         self._ask = ask
@@ -83,13 +88,16 @@ class RemotePolicy:
         self._width = width
         self._random = generator.get_state()
         self._version = 0
+        self._drawn = drawn
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         zeros = torch.zeros(lanes, self._width)
         return RecurrentState(zeros, zeros)
 
     def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
-        request = DecisionRequest(observations, state.to_arrays(), self._random.numpy(), self._version, self.greedy)
+        scenes = None if self._drawn is None else self._drawn.scenes()[0].scenes
+        random, version = self._random.numpy(), self._version
+        request = DecisionRequest(observations, state.to_arrays(), random, version, self.greedy, scenes)
         answer = self._ask(request)
         # Arrays from another process are read-only, and tensors share their memory: copy them.
         self._random = torch.from_numpy(answer.random.copy())

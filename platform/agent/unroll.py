@@ -24,23 +24,24 @@ observations (see `interplay.agent.observation`):
 | cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
 | words_cloned | bool | [T+1, b] | the same for the words of utterances; without it they are those of `cloned` |
 | untouched | bool | [T+1, b] | augmentation exchanged no words here: what CSS may pair (with augmentation only) |
-| view | float32 | [T+1, b, S] | in place of `image`: what the learner draws it from (dataset unrolls only) |
-| flipped | bool | [T+1, b] | with `view`: the picture is mirrored left to right after it is drawn |
+| view | float32 | [T+1, b, S] | in place of `image`: what the learner draws it from |
+| flipped | bool | [T+1, b] | with `view`: the picture is mirrored left to right after it is drawn (datasets only) |
 
 In a rollout row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.inference_device import send
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.recurrent import RecurrentArrays
 
@@ -62,8 +63,22 @@ class Scenes(Protocol):
     def nbytes(self) -> int:
         """Memory in use."""
 
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Those of `parts`, also of scenes without parts."""
+
     def draw(self, views: NDArray[np.float32], device: torch.device) -> Tensor:
         """The pictures uint8 [N, H, W, C] of rows [N, S], on the device."""
+
+    def parts(self) -> Mapping[int, Any]:
+        """The larger objects that they consist of, by keys that other scenes of the run have in common."""
+
+    def with_parts(self, parts: Mapping[int, Any]) -> Scenes:
+        """The scenes with those of these parts that they need; with none, scenes for a process that has the parts.
+
+        Raises:
+            KeyError: a part is missing.
+        """
 
 
 class LaneScenes(NamedTuple):
@@ -83,6 +98,30 @@ def scenes_of_lanes(parts: Iterable[LaneScenes], lanes: slice) -> list[LaneScene
             found.append(part._replace(lanes=kept))
         start = stop
     return found
+
+
+def draw_pictures(arrays: Arrays, scenes: Iterable[LaneScenes], device: torch.device) -> Tensor:
+    """The pictures of an unroll's array `view`, uint8 [T+1, b, H, W, C] on the device.
+
+    Raises:
+        ValueError: the scenes are not those of its lanes.
+    """
+    views, parts = arrays["view"], list(scenes)
+    lanes = sum(part.lanes for part in parts)
+    if lanes != views.shape[1]:
+        raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {lanes}")
+    pictures, start = [], 0
+    for count, each in parts:
+        own = views[:, start : start + count]
+        drawn = each.draw(own.reshape(-1, own.shape[-1]), device)
+        pictures.append(drawn.view(*own.shape[:2], *drawn.shape[1:]))
+        start += count
+    image = pictures[0] if len(pictures) == 1 else torch.cat(pictures, dim=1)
+    if "flipped" in arrays and arrays["flipped"].any():
+        # Found on the host, so that nothing waits for the device.
+        rows, flat = send(torch.from_numpy(np.flatnonzero(arrays["flipped"])), device), image.flatten(0, 1)
+        flat.index_copy_(0, rows, flat.index_select(0, rows).flip(-2))
+    return image
 
 
 @dataclass
@@ -117,10 +156,11 @@ class Unroll:
         return Unroll(arrays, state, self.version, self.episodes[lanes], tasks, scenes)
 
 
-def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
-    """The arrays that every unroll has, [steps + 1, lanes, ...]."""
+def allocate(layout: Layout, steps: int, lanes: int, view_length: int = 0) -> Arrays:
+    """The arrays that every unroll has, [steps + 1, lanes, ...]; with a `view_length` of S above 0, those from which
+    pictures are drawn in place of pictures."""
     lead = (steps + 1, lanes)
-    arrays = layout.observations(*lead)
+    arrays = layout.observations(*lead, view_length=view_length)
     arrays |= {
         "last": np.zeros(lead, bool),
         "row": np.zeros(lead, np.int32),
@@ -134,9 +174,9 @@ def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
     return arrays
 
 
-def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
-    """The arrays of a rollout."""
-    arrays = allocate(layout, steps, lanes)
+def allocate_rollout(layout: Layout, steps: int, lanes: int, view_length: int = 0) -> Arrays:
+    """The arrays of a rollout; `view_length` as in `allocate`."""
+    arrays = allocate(layout, steps, lanes, view_length)
     lead = (steps + 1, lanes)
     arrays |= {
         "movement_log_prob": np.zeros((*lead, layout.actions_per_step), np.float32),
@@ -150,13 +190,11 @@ def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
 
 
 def allocate_demonstration(layout: Layout, steps: int, lanes: int, view_length: int = 0) -> Arrays:
-    """The arrays of an unroll read from recorded episodes; with a `view_length` of S above 0, those from which the
-    learner draws pictures."""
-    arrays = allocate(layout, steps, lanes)
+    """The arrays of an unroll read from recorded episodes; `view_length` as in `allocate`."""
+    arrays = allocate(layout, steps, lanes, view_length)
     lead = (steps + 1, lanes)
     if view_length:
-        del arrays["image"]
-        arrays |= {"view": np.zeros((*lead, view_length), np.float32), "flipped": np.zeros(lead, bool)}
+        arrays["flipped"] = np.zeros(lead, bool)
     arrays |= {
         "positive": np.zeros(lead, np.int8),
         "negative": np.zeros(lead, np.int8),

@@ -64,14 +64,14 @@ def pack_views(
 
 def pack_rows(
     length: int,
-    number: int,
+    number: int | NDArray[np.int64],
     positions: Float32Array,
     quaternions: Float32Array,
     avatars: Float32Array,
     cameras: Float32Array,
     hide_role: int | None,
 ) -> Float32Array:
-    """The rows of `pack_views` [N, length], without its checks."""
+    """The rows of `pack_views` [N, length], without its checks. `number`: of the house of all views, or of each [N]."""
     rows = np.zeros((len(positions), length), np.float32)
     rows[:, HOUSE], rows[:, HIDDEN] = number, NOTHING_HIDDEN if hide_role is None else AVATAR_IDS[hide_role]
     rows[:, EYE:BASIS], rows[:, BASIS:AVATARS] = cameras[:, :3], _bases(cameras[:, 3], cameras[:, 4])

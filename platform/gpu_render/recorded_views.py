@@ -9,12 +9,8 @@ The actor reads poses and draws nothing; a row of a batch is 0.4 to 0.6 kB inste
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
-
-import torch
-from torch import Tensor
 
 from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.house.config import PlayhouseConfig
@@ -24,42 +20,11 @@ from interplay.env.playhouse.physics.simulation import Moment, furnished
 from interplay.env.playhouse.truth.observe import ROLES
 from interplay.env.playhouse.world import hide_setter
 from interplay.episodes.drawn_rows import RecordedPoses
-from interplay.gpu_render.batched_views import draw_views
-from interplay.gpu_render.packed_houses import HouseTable, house_table, pack_tables
+from interplay.gpu_render.house_scenes import HouseNumbers, HouseScenes
+from interplay.gpu_render.packed_houses import HouseTable, house_table
 from interplay.gpu_render.packed_views import pack_rows, player_cameras, row_length
-from interplay.gpu_render.triton_found import has_triton, is_interpreted
 
 _KEPT_HOUSES = 1024  # of the houses read last, 26 kB each
-_OR = "or set dataset.drawn_by=actor"
-
-
-@dataclass(frozen=True)
-class HouseScenes:
-    """The houses that the views of an unroll show, and the format of their pictures; `agent.unroll.Scenes`."""
-
-    houses: tuple[HouseTable, ...]  # by number in the rows
-    height: int
-    width: int
-    field_of_view: float  # vertical, degrees
-    antialias: bool
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the houses."""
-        return sum(house.nbytes for house in self.houses)
-
-    def draw(self, views: Float32Array, device: torch.device) -> Tensor:
-        """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`.
-
-        Raises:
-            ValueError: the device is no GPU, or triton is not installed.
-        """
-        if not has_triton():
-            raise ValueError(f"the learner draws with triton, which is not installed: pip install '.[triton]', {_OR}")
-        if device.type != "cuda" and not is_interpreted():
-            raise ValueError(f"the learner draws pictures on a GPU, and it has none: give it one, {_OR}")
-        houses = pack_tables(self.houses, device)
-        return draw_views(houses, views, self.height, self.width, self.field_of_view, self.antialias)
 
 
 class _KnownHouse(NamedTuple):
@@ -75,8 +40,7 @@ class RecordedViews:
     def __init__(self, config: PlayhouseConfig) -> None:
         """`config`: of the recorded world, and the format of the pictures."""
         self._config = config
-        self._numbers: dict[int, int] = {}  # of the unroll's houses, by seed
-        self._tables: list[HouseTable] = []  # of the unroll's houses, by number
+        self._numbers = HouseNumbers(config, "dataset.drawn_by")
         self._known = lru_cache(_KEPT_HOUSES)(self._make)
 
     @property
@@ -86,7 +50,7 @@ class RecordedViews:
 
     def begin(self) -> None:
         """Begins a new unroll."""
-        self._numbers, self._tables = {}, []
+        self._numbers.begin()
 
     def rows(self, recorded: RecordedPoses) -> Float32Array:
         """The rows [n, S] of what the role saw at these n moments.
@@ -96,20 +60,17 @@ class RecordedViews:
         """
         seed = saved_state.from_bytes(recorded.initial_state, self._config).seed
         known = self._known(seed)
-        if seed not in self._numbers:
-            self._numbers[seed] = len(self._tables)
-            self._tables.append(known.table)
+        number = self._numbers.number(seed, known.table)
         poses = saved_state.read_drawn_poses(recorded.poses, known.start, known.house, self._config)
         positions, quaternions, avatars = poses
         player = ROLES.index(recorded.role)
         cameras = player_cameras(avatars, player)
         drawn = avatars if self._config.setter_visible else hide_setter(avatars)
-        return pack_rows(self.length, self._numbers[seed], positions, quaternions, drawn, cameras, player)
+        return pack_rows(self.length, number, positions, quaternions, drawn, cameras, player)
 
     def scenes(self) -> HouseScenes:
         """The houses of the unroll's rows."""
-        config = self._config
-        return HouseScenes(tuple(self._tables), *config.image, config.field_of_view, config.antialias)
+        return self._numbers.scenes()
 
     def _make(self, seed: int) -> _KnownHouse:
         house = make_house(self._config, seed)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from interplay.agent.inference_device import send
 from interplay.agent.recurrent import RecurrentState
-from interplay.agent.unroll import Unroll
+from interplay.agent.unroll import Unroll, draw_pictures
 from interplay.learner.check_shapes import check_shapes
 
 Tensors = Mapping[str, Tensor]
@@ -90,30 +89,10 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     if device.type != "cpu":
         arrays = {key: send(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY_ARRAYS}
     if "view" in host:
-        arrays = {**arrays, "image": _draw(unroll, device)}
+        arrays = {**arrays, "image": draw_pictures(unroll.arrays, unroll.scenes, device)}
     if unroll.state is not None:
         state = RecurrentState(*(send(part, device) for part in unroll.state.to_tensors()))
     return UnrollTensors(host, arrays, state)
-
-
-def _draw(unroll: Unroll, device: torch.device) -> Tensor:
-    """The pictures of an unroll's views, uint8 [T+1, B, H, W, C]."""
-    views, flipped = unroll.arrays["view"], unroll.arrays["flipped"]
-    lanes = sum(part.lanes for part in unroll.scenes)
-    if lanes != views.shape[1]:
-        raise ValueError(f"the unroll has views of {views.shape[1]} lanes, and scenes of {lanes}")
-    pictures, start = [], 0
-    for count, scenes in unroll.scenes:
-        own = views[:, start : start + count]
-        drawn = scenes.draw(own.reshape(-1, own.shape[-1]), device)
-        pictures.append(drawn.view(*own.shape[:2], *drawn.shape[1:]))
-        start += count
-    image = pictures[0] if len(pictures) == 1 else torch.cat(pictures, dim=1)
-    rows = torch.from_numpy(np.flatnonzero(flipped))  # found on the host, so that nothing waits for the device
-    if len(rows):
-        rows, flat = send(rows, device), image.flatten(0, 1)
-        flat.index_copy_(0, rows, flat.index_select(0, rows).flip(-2))
-    return image
 
 
 def load_batch(demonstrated: Unroll | None, rollout: Unroll | None, device: torch.device) -> LearnerBatch:

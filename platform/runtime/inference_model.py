@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
@@ -23,7 +25,10 @@ from interplay.agent.packed import pack
 from interplay.agent.policy import act
 from interplay.agent.recurrent import RecurrentState, concatenate_states
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, split_decision
+from interplay.agent.unroll import Scenes
 from interplay.agent.weights import Weights, load_weights
+
+MOST_PARTS = 8192  # of scenes that a server keeps: houses of 12 to 18 kB
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -133,6 +138,45 @@ class VersionGone(RequestRefused):
     """A request for weights that have been dropped: its sender has been restarted in the meantime."""
 
 
+class Painter(Protocol):
+    """Draws the pictures of several requests in one pass."""
+
+    def draw(self, parts: Sequence[tuple[NDArray[np.float32], Any]]) -> Tensor:
+        """The pictures uint8 [N, H, W, C] of the rows [n, S] of all parts, each with its scenes."""
+
+
+class PartsMissing(Exception):
+    """A request refers to parts of scenes that this process does not have: it is to be sent with all of them."""
+
+
+class KnownParts:
+    """The parts of scenes that were received last, so that requests carry only new ones. May be used by several
+    threads."""
+
+    def __init__(self, most: int = MOST_PARTS) -> None:
+        self._most = most
+        self._parts: OrderedDict[int, Any] = OrderedDict()  # the one used last at the end
+        self._lock = threading.Lock()
+
+    def complete(self, scenes: Scenes, new: Mapping[int, Any]) -> Scenes:
+        """The scenes with their parts; `new` are those that came with them.
+
+        Raises:
+            PartsMissing: some are neither new nor known.
+        """
+        with self._lock:
+            self._parts.update(new)
+            try:
+                found = {key: self._parts[key] for key in scenes.keys}
+            except KeyError as error:
+                raise PartsMissing(f"part {error} of the scenes is not known here") from error
+            for key in found:
+                self._parts.move_to_end(key)
+            while len(self._parts) > self._most:
+                self._parts.popitem(last=False)
+        return scenes.with_parts(found)
+
+
 class InferenceModel:
     """Answers requests for one version in one forward on the agent's device; stateless but for the weights.
 
@@ -140,11 +184,13 @@ class InferenceModel:
     in use and the newest: at most `runtime.max_lag` + 2.
     """
 
-    def __init__(self, agent: Agent, on: InferenceDevice | None = None) -> None:
+    def __init__(self, agent: Agent, on: InferenceDevice | None = None, painter: Painter | None = None) -> None:
         """
         Args:
             on: device and precision, to which it moves the agent; float32 on the agent's by default.
+            painter: draws the pictures of requests that have none, on the same device.
         """
+        self._painter = painter
         self._on = on or InferenceDevice(agent.device)
         self._prototype = agent.to(self._on.device).eval().requires_grad_(False)
         pack(self._prototype)
@@ -200,7 +246,12 @@ class InferenceModel:
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
         before = concatenate_states([each.state for each in requests])
+        joined.pop("view", None)
         uploaded = self._on.upload({**joined, **before._asdict()})
+        if self._painter is not None:
+            with self._on.running():
+                drawn = self._painter.draw([(each.observations["view"][0], each.scenes) for each in requests])
+            uploaded["image"] = drawn[None]
         state = RecurrentState(*(uploaded.pop(name) for name in RecurrentState._fields))
         decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])

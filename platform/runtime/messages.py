@@ -9,9 +9,10 @@ from typing import Any
 
 from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.setter_replay_actor import SetterReplayActor
+from interplay.agent.inference_device import InferenceDevice, fetch
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
-from interplay.agent.unroll import FinishedTask, LaneScenes
+from interplay.agent.unroll import FinishedTask, LaneScenes, draw_pictures
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.heartbeat import WorkerReply
@@ -76,13 +77,22 @@ class DatasetWorker:
 class ScoringReplica:
     """Scores messages with a reward function. Their arrays are read-only."""
 
-    def __init__(self, function: RewardFunction) -> None:
-        self._function = function
+    def __init__(self, function: RewardFunction, on: InferenceDevice | None = None) -> None:
+        """`on`: where it draws the pictures of messages that have none; the CPU by default."""
+        self._function, self._on = function, on or InferenceDevice()
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
     def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
         """See `RewardFunction.score`."""
-        return self._function.score(message.arrays, lane_state)
+        return self._function.score(self._with_pictures(message), lane_state)
+
+    def _with_pictures(self, message: UnrollMessage) -> Arrays:
+        """The arrays of a message, with the pictures in place of the rows from which they are drawn."""
+        arrays = dict(message.arrays)
+        if arrays.pop("view", None) is None:
+            return arrays
+        with self._on.running():
+            return arrays | fetch({"image": draw_pictures(message.arrays, message.scenes, self._on.device)})
 
     def load_version(self, weights: Weights, version: int) -> None:
         """See `RewardFunction.load_version`."""

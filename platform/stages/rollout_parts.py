@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -15,6 +16,7 @@ from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.inputs import LaneViews
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
@@ -41,6 +43,7 @@ from interplay.stages.shared_parts import (
     PEOPLE_KINDS,
     Share,
     acting_device,
+    check_drawn,
     checkpoint_of,
     learned_setters,
     start_from,
@@ -62,10 +65,12 @@ def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSo
         return _stream(run, snapshot, rewards, run.context)
     config = run.config.reinforce
     acting, vocabulary = start_from(run, config.start)
-    policy = local_policy(run, acting, "train")
+    on = acting_device(run)
+    policy = local_policy(run, acting, "train", on=on)
     reference = _reference_weights(run)
+    views = drawn_views(run, config.actor, on) if config.actor.drawn_by == "gpu" else None
     return InlineRollouts(
-        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
+        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train", drawn=views),
         function=_with_reference(run, rewards.function(), reference, rewards.on),
         reference=reference,
         overlap=run.config.runtime.overlap,
@@ -132,8 +137,9 @@ def replay_actor(
     split: str,
     worlds: list[World] | None = None,
     share: Share = ALONE,
+    drawn: DrawnWorlds | None = None,
 ) -> SetterReplayActor:
-    """A setter-replay actor over its share of a split's episodes."""
+    """A setter-replay actor over its share of a split's episodes, in `worlds`, those of `drawn`, or new ones."""
     ids = replayed_episodes(snapshot, config, split)
     seed = derive_seed(run.seed, STAGE, split, "setters")
     first_steps = None
@@ -141,8 +147,8 @@ def replay_actor(
         rng = numpy_generator(run.seed, STAGE, split, "stagger", *share.names)
         first_steps = [int(steps) for steps in rng.integers(1, config.episode_steps + 1, size=config.lanes)]
     return SetterReplayActor(
-        runner=AgentRunner(policy, vocabulary, config.lanes),
-        worlds=worlds or [run.make_world() for _ in range(config.lanes)],
+        runner=AgentRunner(policy, vocabulary, config.lanes, drawn.views if drawn is not None else None),
+        worlds=worlds or (drawn.worlds if drawn is not None else [run.make_world() for _ in range(config.lanes)]),
         episodes=EpisodeSampler(
             snapshot, ids, seed, rank=share.index, world_size=share.of, cache_bytes=config.cache_mb * 2**20
         ),
@@ -150,6 +156,27 @@ def replay_actor(
         setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
         first_steps=first_steps,
     )
+
+
+class DrawnWorlds(NamedTuple):
+    """Worlds whose views lack pictures, and what gives them."""
+
+    worlds: Sequence[World]
+    views: LaneViews
+
+
+def drawn_views(run: Run, config: SetterReplayConfig, on: InferenceDevice | None = None) -> DrawnWorlds:
+    """Worlds for the lanes of an actor, whose pictures are drawn on a device of this process, or without one elsewhere.
+
+    Raises:
+        Unavailable: the pictures of this world can't be drawn by a GPU.
+    """
+    from interplay.gpu_render.live_views import LiveViews, UndrawnPlayhouse
+
+    with closing(run.make_world()) as world:
+        settings = check_drawn(world, "reinforce.actor.drawn_by", "gpu").config
+    worlds = [UndrawnPlayhouse(settings) for _ in range(config.lanes)]
+    return DrawnWorlds(worlds, LiveViews(worlds, worlds[0].spec.solver, on))
 
 
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
@@ -209,13 +236,21 @@ def _rollout_worker(
 ) -> RolloutWorker:
     """An actor whose policy is its own, or with `ask` that of the inference service."""
     policy: Policy
+    drawn = None
     if ask is None:
         agent, vocabulary = start_from(run, run.config.reinforce.start)
         policy = local_policy(run, agent, "train", share)
     else:
         sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
-        policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
-    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
+        drawn = drawn_views(run, config) if config.drawn_by == "gpu" else None
+        policy = RemotePolicy(
+            ask,
+            layout=layout,
+            width=sized.lstm,
+            generator=_decisions(run, "train", share),
+            drawn=drawn.views if drawn is not None else None,
+        )
+    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share, drawn=drawn)
     return RolloutWorker(actor, after)
 
 
@@ -229,7 +264,12 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
         )
     agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, head="none")
     on = InferenceDevice(find_device("cuda" if resources.gpus else "cpu"), run.config.actors.precision)
-    model = InferenceModel(agent, on)
+    painter = None
+    if run.config.reinforce.actor.drawn_by == "gpu":
+        from interplay.gpu_render.house_arena import HouseArena
+
+        painter = HouseArena(on.device)
+    model = InferenceModel(agent, on, painter)
     for version, each in zip(versions, weights, strict=True):
         model.publish(version, each, versions)
     return model
@@ -242,7 +282,7 @@ def _scoring_replica(
     function = build_reward_function(run, model, on)
     if newer is not None:
         function.load_version(newer, version)
-    return ScoringReplica(_with_reference(run, function, reference, on))
+    return ScoringReplica(_with_reference(run, function, reference, on), on)
 
 
 def _with_reference(

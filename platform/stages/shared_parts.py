@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -42,6 +42,9 @@ from interplay.runtime.seeding import derive_seed, numpy_generator, torch_genera
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
 from interplay.stages.stage_folder import StageConflict, StageFolder
+
+if TYPE_CHECKING:
+    from interplay.env.playhouse.world import Playhouse
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
@@ -276,14 +279,23 @@ def recorded_views(world: World, stage: str) -> ViewWriter:
     Raises:
         Unavailable: the learner can't draw the pictures of this world.
     """
+    from interplay.gpu_render.recorded_views import RecordedViews  # here, as in `check_drawn`
+
+    return RecordedViews(check_drawn(world, f"{settings_group(stage)}.dataset.drawn_by", "learner").config)
+
+
+def check_drawn(world: World, setting: str, value: str) -> Playhouse:
+    """The world, if a GPU can draw its pictures, which `setting` asks for.
+
+    Raises:
+        Unavailable: it can't.
+    """
     # Here, because other worlds don't need what the Playhouse imports.
     from interplay.env.playhouse.world import Playhouse
-    from interplay.gpu_render.recorded_views import RecordedViews
 
     if not isinstance(world, Playhouse):
-        setting = f"{settings_group(stage)}.dataset.drawn_by"
         raise Unavailable(
-            f"{setting}=learner: the learner draws pictures of the Playhouse only, not of {world.spec.name}",
+            f"{setting}={value}: the {value} draws pictures of the Playhouse only, not of {world.spec.name}",
             f"set {setting}=actor",
         )
-    return RecordedViews(world.config)
+    return world

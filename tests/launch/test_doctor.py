@@ -95,6 +95,30 @@ def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
     assert doctor.devices_of_stages(compose([*draws, *nothing])) == [], "no demonstration is read"
 
 
+def test_gpus_that_cannot_draw_what_agents_see_fail_before_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["reinforce.actor.drawn_by=gpu"]
+    served = ["runtime=ray", "runtime.address=ray://head:10001", "actors.inference=service", *named]
+    every = ["actors.service.gpus=0.3", "runtime.learner.gpus=0.3", "runtime.reward.resources.gpus=0.3"]
+    for given, wanted in (
+        (named, "the GPU on which the agent decides, and actors.device=cpu is none"),
+        (["env=voxel", *named], "the gpu draws pictures of the Playhouse only, not of voxel"),
+        (["runtime=ray", "runtime.address=ray://head:10001", *named], "actors that decide themselves have no GPU"),
+        (served, "of these, actors.service.gpus and runtime.learner.gpus and runtime.reward.resources.gpus are 0"),
+        ([*served, *every[:2]], "of these, runtime.reward.resources.gpus is 0"),
+    ):
+        (check,) = doctor.devices_of_stages(compose(given))
+        assert (check.name, check.level) == ("reinforce.actor.drawn_by", "fail")
+        assert wanted in check.seen and "set reinforce.actor.drawn_by=actor" in check.advice
+    assert doctor.devices_of_stages(compose([*served, *every])) == []
+    scripted = ["reinforce.reward=success", "reinforce.actor.achieved=true"]
+    alone = [*scripted, "reinforce.learner.objective.weights.gate_kl=0"]
+    assert doctor.devices_of_stages(compose([*served, *every[:2], *alone])) == [], "nothing is scored"
+    assert main(["reinforce", f"run.dir={tmp_path}", *named]) == 1
+    assert "actors.device=cpu is none" in capsys.readouterr().err
+
+
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:
     for check in doctor.doctor(tmp_path):
         assert (check.level == "ok") == (check.advice == ""), check

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,12 +165,16 @@ class Playhouse(World):
         self._steppable = False
 
     def view(self, role: str) -> View:
+        return replace(self.words(role), image=self.picture(role, *self.config.image))
+
+    def words(self, role: str) -> View:
+        """The current view of one role without its picture."""
         episode = self._current_episode()
         if role not in ROLES:
             raise ValueError(f"unknown role {role!r}; the Playhouse has {', '.join(ROLES)}")
         said = {name: episode.last_said.get(name, "") for name in ROLES}
         other = ROLES[1 - ROLES.index(role)]
-        return View(image=self.picture(role, *self.config.image), heard=said[other], said=said[role])
+        return View(heard=said[other], said=said[role])
 
     def picture(self, role: str, height: int, width: int) -> Image:
         """The current picture of a player, uint8 [height, width, 3]."""
@@ -255,12 +261,16 @@ class _Episode:
     def __init__(self, house: House, config: PlayhouseConfig) -> None:
         self.house, self._config = house, config
         self.furnished = furnished(house)
-        self.scene = Scene(house, config)
         self.ground_truth = GroundTruth(house, config.view[0] / 2)
         self.frame = 0
         self.last_said: dict[str, str] = {}
         self._simulation: Simulation | None = None
         self._unloaded: saved_state.SavedEpisode | None = None  # restored, and not in the physics so far
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What pictures are drawn from; built at its first use, because a GPU may draw instead."""
+        return Scene(self.house, self._config)
 
     def physics(self) -> Simulation:
         """The simulation, in the state restored last. Raises ValueError if it is of another version."""

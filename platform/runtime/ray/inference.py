@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ray
@@ -22,7 +23,7 @@ from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
 from interplay.runtime.heartbeat import WAITING, Heartbeat
-from interplay.runtime.inference_model import BatchingQueue, QueueClosed
+from interplay.runtime.inference_model import BatchingQueue, KnownParts, PartsMissing, QueueClosed
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker import Worker
@@ -43,6 +44,7 @@ class InferenceClient:
         self._limit = limit
         self._server: Any = None
         self._incarnation = 0  # of the server; 0 before the first
+        self._known: tuple[int, frozenset[int]] = (0, frozenset())  # parts of scenes, by what incarnation
         self._changed = threading.Condition()
 
     def connect(self, server: Any, incarnation: int, limit: float) -> None:
@@ -66,9 +68,8 @@ class InferenceClient:
         with self._heartbeat.idle(INFERENCE_WAIT):
             while True:
                 server, incarnation, deadline = self._next_server(incarnation, deadline)
-                pending = server.decide.remote(request, self._limit)
                 try:
-                    response: DecisionResponse = ray.get(pending, timeout=max(0.0, deadline - time.monotonic()))
+                    return self._answer(server, incarnation, request, deadline)
                 except GetTimeoutError as error:
                     raise TimeoutError("the inference server has not answered, nor been restarted") from error
                 except RayTaskError as error:
@@ -76,8 +77,28 @@ class InferenceClient:
                         raise
                 except RayError:  # the process is gone; the learner gets the same error, and restarts it
                     pass
-                else:
-                    return response
+
+    def _answer(self, server: Any, incarnation: int, request: DecisionRequest, deadline: float) -> DecisionResponse:
+        """Sends a request to one server process, with those parts of its scenes that the process does not have."""
+        scenes = request.scenes
+        if scenes is None:
+            response: DecisionResponse = self._get(server.decide.remote(request, self._limit), deadline)
+            return response
+        parts, sent = scenes.parts(), replace(request, scenes=scenes.with_parts({}))
+        by, keys = self._known
+        known = keys if by == incarnation else frozenset()
+        try:
+            new = {key: part for key, part in parts.items() if key not in known}
+            response = self._get(server.decide.remote(sent, self._limit, new), deadline)
+        except RayTaskError as error:
+            if not isinstance(error.cause, PartsMissing):
+                raise
+            response = self._get(server.decide.remote(sent, self._limit, parts), deadline)
+        self._known = incarnation, frozenset(parts)
+        return response
+
+    def _get(self, pending: Any, deadline: float) -> Any:
+        return ray.get(pending, timeout=max(0.0, deadline - time.monotonic()))
 
     def _next_server(self, incarnation: int, deadline: float) -> tuple[Any, int, float]:
         """Waits for a server process after this incarnation; returns it, its incarnation, and its own deadline."""
@@ -121,6 +142,7 @@ class InferenceWorker(Worker):
             size=lambda request: request.lanes,
             max_size=MAX_BATCH_LANES,
         )
+        self._parts = KnownParts()
         return make(*arguments)
 
     def serve(self) -> None:
@@ -139,8 +161,16 @@ class InferenceWorker(Worker):
         return responses
 
     @ray.method(concurrency_group="requests")
-    def decide(self, request: DecisionRequest, limit: float) -> DecisionResponse:
-        """Answers one request once its version of the weights has arrived."""
+    def decide(
+        self, request: DecisionRequest, limit: float, parts: Mapping[int, Any] | None = None
+    ) -> DecisionResponse:
+        """Answers one request once its version of the weights has arrived; `parts` are new ones of its scenes.
+
+        Raises:
+            PartsMissing: the scenes have parts that are neither new nor known here.
+        """
+        if request.scenes is not None:
+            request = replace(request, scenes=self._parts.complete(request.scenes, parts or {}))
         self._target.await_version(request.version, limit)
         return self._queue.submit(request, limit)
 

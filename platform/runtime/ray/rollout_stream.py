@@ -278,5 +278,6 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers, *, ref
         unroll: Unroll = ReferencedUnroll(arrays, None, version, episodes, tasks, parts=parts)
     else:
         state = concatenate_states([message.state for message in messages if message.state is not None])
-        unroll = Unroll(arrays, state, version, episodes, tasks)
+        scenes = [part for message in messages for part in message.scenes]
+        unroll = Unroll(arrays, state, version, episodes, tasks, scenes)
     return _FilledRollouts(buffer, unroll, items, max(each.version for each in scored))

@@ -54,7 +54,7 @@ class CrowdTruth:
         return ItemTruth(replace(episode, meta=self._with_tasks(episode.meta)), kind == "swapped")
 
     def continuation(self, item: str) -> RecordedContinuation:
-        """The continuation that an item of judging shows. Raises KeyError if there is none any more."""
+        """The continuation that an item of judging shows. Raises KeyError if it was deleted."""
         name, _ = self._assigned(item)
         with self._lock:
             return self._continuations.find(name)

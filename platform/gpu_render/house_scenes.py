@@ -1,0 +1,89 @@
+"""The houses that the views of an unroll show, by number, and the format of their pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from interplay.env.arrays import Float32Array
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.gpu_render.batched_views import draw_views
+from interplay.gpu_render.packed_houses import HouseTable, pack_tables
+from interplay.gpu_render.triton_found import has_triton, is_interpreted
+
+
+@dataclass(frozen=True)
+class HouseScenes:
+    """Houses by their number in rows of views, and the format of the pictures; `agent.unroll.Scenes`."""
+
+    keys: tuple[int, ...]  # seeds of the houses, by number
+    houses: tuple[HouseTable, ...]  # by number; empty on the way to a process that has them
+    height: int
+    width: int
+    field_of_view: float  # vertical, degrees
+    antialias: bool
+    setting: str  # that chose what draws, for errors
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the houses."""
+        return sum(house.nbytes for house in self.houses)
+
+    def draw(self, views: Float32Array, device: torch.device) -> Tensor:
+        """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`.
+
+        Raises:
+            ValueError: the device is no GPU, or triton is not installed.
+        """
+        check_drawing(device, self.setting)
+        houses = pack_tables(self.houses, device)
+        return draw_views(houses, views, self.height, self.width, self.field_of_view, self.antialias)
+
+    def parts(self) -> dict[int, HouseTable]:
+        """The houses by seed."""
+        return dict(zip(self.keys, self.houses, strict=True))
+
+    def with_parts(self, parts: Mapping[int, HouseTable]) -> HouseScenes:
+        """The scenes with these houses, or without any. Raises KeyError if one is missing."""
+        return replace(self, houses=tuple(parts[seed] for seed in self.keys) if parts else ())
+
+
+class HouseNumbers:
+    """Numbers the houses of one unroll after another, in the order in which their views come."""
+
+    def __init__(self, config: PlayhouseConfig, setting: str) -> None:
+        self._config, self._setting = config, setting
+        self._numbers: dict[int, int] = {}  # by seed
+        self._tables: list[HouseTable] = []  # by number
+        self._scenes: HouseScenes | None = None
+
+    def begin(self) -> None:
+        """Begins a new unroll."""
+        self._numbers, self._tables, self._scenes = {}, [], None
+
+    def number(self, seed: int, table: HouseTable) -> int:
+        """The number of a house."""
+        if seed not in self._numbers:
+            self._numbers[seed], self._scenes = len(self._tables), None
+            self._tables.append(table)
+        return self._numbers[seed]
+
+    def scenes(self) -> HouseScenes:
+        """The houses that have a number; the same object until there is another one."""
+        if self._scenes is None:
+            config = self._config
+            form = (*config.image, config.field_of_view, config.antialias)
+            self._scenes = HouseScenes(tuple(self._numbers), tuple(self._tables), *form, self._setting)
+        return self._scenes
+
+
+def check_drawing(device: torch.device, setting: str) -> None:
+    """Raises ValueError if views can't be drawn on this device; `setting` chose what draws."""
+    otherwise = f"or set {setting}=actor"
+    if not has_triton():
+        raise ValueError(f"triton draws the pictures, and is not installed: pip install '.[triton]', {otherwise}")
+    if device.type != "cuda" and not is_interpreted():
+        raise ValueError(f"pictures are drawn on a GPU, and this process has none: give it one, {otherwise}")
