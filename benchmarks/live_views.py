@@ -36,7 +36,8 @@ class Row:
 
     drawn_by: str
     row_us: float  # microseconds of CPU of a row, without new houses
-    house_us: float  # of a new house, also without drawing
+    house_us: float  # of a new house, and of its first row
+    mean_us: float  # of all rows, new houses among them
     request_bytes: float  # of a row, for the decision
     unroll_bytes: float  # of a row of the unroll, with its share of the houses
 
@@ -73,13 +74,15 @@ def turn(drawn_by: str, lanes: int, steps: int, episode: int) -> Row:
                 else:
                     seen = world.step(actions[lane], observers).views
                 inputs.observe(lane, seen[spec.solver])
+                if views is not None and enters:
+                    views.meet(lane)
                 (houses if enters else played).append(time.process_time() - began)
             began = time.process_time()
             inputs.store(block, step)
             stored.append(time.process_time() - began)
             sent += sum(array.nbytes for array in inputs.arrays.values())
             if views is not None:
-                parts = views.scenes()[0].scenes.parts()
+                parts = views.scenes()[0].scenes.parts(inputs.arrays["view"][0])
                 sent += sum(part.nbytes for key, part in parts.items() if key not in known)
                 known = set(parts)
             if not measured:
@@ -87,20 +90,26 @@ def turn(drawn_by: str, lanes: int, steps: int, episode: int) -> Row:
     kept = sum(array.nbytes for array in block.values()) * steps / (steps + 1)
     kept += 0 if views is None else views.scenes()[0].scenes.nbytes
     rows = steps * lanes
-    row = float(np.mean(played)) + sum(stored) / rows
-    return Row(drawn_by, row * 1e6, float(np.mean(houses)) * 1e6, sent / rows, kept / rows)
+    packed = sum(stored) / rows
+    row, house = float(np.mean(played)) + packed, float(np.mean(houses)) + packed
+    mean = (sum(played) + sum(houses) + sum(stored)) / rows
+    return Row(drawn_by, row * 1e6, house * 1e6, mean * 1e6, sent / rows, kept / rows)
 
 
-def print_rows(rows: Sequence[Row], episode: int) -> None:
+def print_rows(rows: Sequence[Row]) -> None:
     """Prints the best turn of each, and the ratio."""
-    titles = ("a row, us", "a new house, us", "with its share, us", "a request, bytes", "an unroll, bytes")
-    print(f"{'drawn_by':10}" + "".join(f"{title:>20}" for title in titles))
+    columns = {
+        "row_us": "a row, us",
+        "house_us": "in a new house, us",
+        "mean_us": "mean, us",
+        "request_bytes": "a request, bytes",
+        "unroll_bytes": "an unroll, bytes",
+    }
+    print(f"{'drawn_by':10}" + "".join(f"{title:>20}" for title in columns.values()))
     found = []
     for by in ("actor", "gpu"):
-        row = min((each for each in rows if each.drawn_by == by), key=lambda each: each.row_us)
-        found.append(
-            (row.row_us, row.house_us, row.row_us + row.house_us / episode, row.request_bytes, row.unroll_bytes)
-        )
+        row = min((each for each in rows if each.drawn_by == by), key=lambda each: each.mean_us)
+        found.append([getattr(row, name) for name in columns])
         print(f"{by:10}" + "".join(f"{value:20,.0f}" for value in found[-1]))
     ratios = (actor / gpu for actor, gpu in zip(*found, strict=True))
     print(f"{'ratio':10}" + "".join(f"{ratio:20.1f}" for ratio in ratios), flush=True)
@@ -115,7 +124,7 @@ def main() -> None:
     add_json_option(parser)
     given = parser.parse_args()
     rows = [turn(by, given.lanes, given.steps, given.episode) for _ in range(given.turns) for by in ("actor", "gpu")]
-    print_rows(rows, given.episode)
+    print_rows(rows)
     write_json(given.json, {"settings": vars(given), "rows": [asdict(row) for row in rows]})
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from interplay.actors.dataset_actor import DatasetConfig
+from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import SIZES, AgentConfig
@@ -174,7 +175,7 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
             yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
         layout = _layout(config)
         for block, device_bytes in _blocks(config, stage, layout):
-            row_bytes = _described_bytes(config, stage, layout) if draws_pictures(block) else device_bytes
+            row_bytes = _described_bytes(config, stage, layout, block) if _sends_poses(config, block) else device_bytes
             yield (
                 f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
                 float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
@@ -226,14 +227,22 @@ def draws_pictures(block: Any) -> bool:
     return isinstance(block, DatasetConfig) and block.drawn_by == "learner"
 
 
-def _described_bytes(config: Config, stage: str, layout: Layout) -> int:
+def _sends_poses(config: Config, block: Any) -> bool:
+    """Whether the rows of these unrolls hold poses on the host. In process, rollouts hold what a GPU has drawn."""
+    if isinstance(block, SetterReplayConfig):
+        return block.drawn_by == "gpu" and config.runtime.kind == "ray"
+    return draws_pictures(block)
+
+
+def _described_bytes(config: Config, stage: str, layout: Layout, block: Any) -> int:
     """Bytes of a row from which the learner draws a picture; that of a picture where it can't, which is refused."""
+    allocate = allocate_rollout if isinstance(block, SetterReplayConfig) else allocate_demonstration
     with closing(Run(config.run.root, config).make_world()) as world:
         try:
             length = recorded_views(world, stage).length
         except Unavailable:
             length = 0
-    return sum(array.nbytes for array in allocate_demonstration(layout, 0, 1, length).values())
+    return sum(array.nbytes for array in allocate(layout, 0, 1, length).values())
 
 
 @lru_cache  # a pipeline asks for each of its stages

@@ -11,7 +11,7 @@ from interplay.launch.memory_need import TRAINED, draws_pictures
 from interplay.learner.device import Unavailable, find_device
 from interplay.stages.config import Config
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import check_drawn, recorded_views
+from interplay.stages.shared_parts import drawable, recorded_views
 from interplay.stages.stage_config import LEARNED_REWARDS
 
 DRAWN_ROLLOUTS = "reinforce.actor.drawn_by"
@@ -51,7 +51,7 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
 def _check_drawn_rollouts(config: Config) -> None:
     draws, remedy = f"{DRAWN_ROLLOUTS}=gpu", f"set {DRAWN_ROLLOUTS}=actor"
     with closing(Run(config.run.root, config).make_world()) as world:
-        check_drawn(world, DRAWN_ROLLOUTS, "gpu")
+        drawable(world, DRAWN_ROLLOUTS, "gpu")
     if config.runtime.kind == "ray":
         _check_drawing_workers(config, draws, remedy)
     elif find_device(config.actors.device).type == "cpu" and not is_interpreted():
@@ -74,11 +74,22 @@ def _check_drawing_workers(config: Config, draws: str, remedy: str) -> None:
     if reinforce.reward in LEARNED_REWARDS or reinforce.learner.objective.weights.gate_kl > 0:
         gpus["runtime.reward.resources"] = runtime.reward.resources.gpus
     missing = [f"{name}.gpus" for name, count in gpus.items() if not count]
-    if missing and not is_interpreted():
+    if is_interpreted():
+        return
+    if missing:
         raise Unavailable(
             f"{draws} draws on the GPUs of {', '.join(gpus)}; of these, {' and '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} 0",
             f"add {' '.join(f'{name}=0.3' for name in missing)} to share one GPU, or {remedy}",
+        )
+    _check_learner(config, "reinforce", draws, remedy)
+
+
+def _check_learner(config: Config, stage: str, draws: str, remedy: str) -> None:
+    """Refuses a learner under Ray that has a GPU and does not use it; one of `auto` does."""
+    if getattr(config, stage).learner.device == "cpu":
+        raise Unavailable(
+            f"{draws} draws on a GPU, and {stage}.learner.device=cpu", f"add {stage}.learner.device=cuda, or {remedy}"
         )
 
 
@@ -94,10 +105,12 @@ def _check_drawing(config: Config, stage: str) -> None:
     draws, remedy = f"{stage}.dataset.drawn_by=learner", f"set {stage}.dataset.drawn_by=actor"
     with closing(Run(config.run.root, config).make_world()) as world:
         recorded_views(world, stage)
-    if config.runtime.kind == "ray" and not config.runtime.learner.gpus and not is_interpreted():
-        raise Unavailable(
-            f"{draws} draws on a GPU, and runtime.learner.gpus=0", f"add runtime.learner.gpus=1, or {remedy}"
-        )
+    if config.runtime.kind == "ray" and not is_interpreted():
+        if not config.runtime.learner.gpus:
+            raise Unavailable(
+                f"{draws} draws on a GPU, and runtime.learner.gpus=0", f"add runtime.learner.gpus=1, or {remedy}"
+            )
+        _check_learner(config, stage, draws, remedy)
     if _elsewhere(config):
         return
     _check_triton(draws, remedy)

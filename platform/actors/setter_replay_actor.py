@@ -120,9 +120,9 @@ class SetterReplayActor:
         self._lanes = [_Lane(world) for world in worlds]
         self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
         layout = runner.policy.layout
-        self._drawn = runner.inputs.drawn
-        views = 0 if self._drawn is None else self._drawn.length
-        self._blocks = [allocate_rollout(layout, config.steps, config.lanes, views) for _ in range(config.blocks)]
+        self._views = runner.inputs.views
+        length = 0 if self._views is None else self._views.length
+        self._blocks = [allocate_rollout(layout, config.steps, config.lanes, length) for _ in range(config.blocks)]
         self._turn = 0
 
     def load_weights(self, weights: Weights, version: int) -> None:
@@ -145,8 +145,8 @@ class SetterReplayActor:
         if steps < self._config.steps:
             block = {key: array[: steps + 1] for key, array in block.items()}
         self._turn += 1
-        if self._drawn is not None:
-            self._drawn.begin()
+        if self._views is not None:
+            self._views.begin()
         state = RecurrentState(*(part.copy() for part in self._runner.memory.to_arrays()))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
         tasks: list[FinishedTask] = []
@@ -161,7 +161,7 @@ class SetterReplayActor:
                 set_by = asked[index] if index < len(asked) else None
                 block["env_reward"][t, index] = self._step(index, action, set_by)
         self._write_row(block, steps)
-        scenes = [] if self._drawn is None else self._drawn.scenes()
+        scenes = [] if self._views is None else self._views.scenes()
         return Unroll(block, state, self._version, episodes, tasks, scenes)
 
     def state(self) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class SetterReplayActor:
             if saved is not None:
                 self._restore(index, saved)
         self._runner.load_state(state["playing"])
-        if self._drawn is None and "view" in state["playing"]["inputs"]:  # the setting `drawn_by` has changed
+        if self._views is None and "view" in state["playing"]["inputs"]:  # the setting `drawn_by` has changed
             for index, lane in enumerate(self._lanes):
                 if lane.episode is not None:
                     self._observe(index)

@@ -22,12 +22,12 @@ class AgentRunner:
     actions, _ = runner.decide()       # one action for each lane
     """
 
-    def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int, drawn: LaneViews | None = None) -> None:
-        """`drawn`: as of `LaneInputs`."""
+    def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int, views: LaneViews | None = None) -> None:
+        """`views`: as of `LaneInputs`."""
         self.policy = policy
         self.lanes = lanes
         self.vocabulary = vocabulary
-        self.inputs = LaneInputs(policy.layout, vocabulary, lanes, drawn)
+        self.inputs = LaneInputs(policy.layout, vocabulary, lanes, views)
         self.memory = policy.initial_state(lanes)
 
     def reset(self, lane: int) -> None:

@@ -46,12 +46,12 @@ class LaneInputs:
             inputs.record_action(lane, decision.movement[lane])  # or the action executed instead
     """
 
-    def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int, drawn: LaneViews | None = None) -> None:
-        """`drawn`: gives what the lanes see, in place of the pictures of views."""
+    def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int, views: LaneViews | None = None) -> None:
+        """`views`: give what the lanes see, in place of the pictures of their worlds' views."""
         self.layout = layout
         self.vocabulary = vocabulary
-        self.drawn = drawn
-        self.arrays: Arrays = layout.observations(1, lanes, view_length=0 if drawn is None else drawn.length)
+        self.views = views
+        self.arrays: Arrays = layout.observations(1, lanes, view_length=0 if views is None else views.length)
         self._rest = layout.rest()
         # Bounded, because agents can generate arbitrarily many different texts.
         self._encode = lru_cache(MAX_CACHED_TEXTS)(partial(vocabulary.encode, length=layout.utterance_length))
@@ -63,13 +63,13 @@ class LaneInputs:
             self.arrays["previous"][0, lane] = self._rest
 
     def observe(self, lane: int, view: View) -> None:
-        """Write the lane's current view; with `drawn`, all but its picture.
+        """Write the lane's current view; with `views`, all but its picture.
 
         Raises:
             ValueError: the view lacks a part that the world's spec promises, or it has another shape or type.
         """
         world = self.layout.world
-        if world.image is not None and self.drawn is None:
+        if world.image is not None and self.views is None:
             if view.image is None:
                 raise ValueError(f"{world.name} promises pictures of {world.image}, but a view came without one")
             world.check("image", view.image)
@@ -90,14 +90,15 @@ class LaneInputs:
             self.arrays["previous"][0, lane] = movement
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Restore the arrays from tensors; pictures or rows that were saved by another setting are left out."""
+        """Restore the arrays from tensors; what was seen is left out where it was pictures then and is rows now, or the
+        other way round."""
         for key, value in saved.items():
-            if key in self.arrays:
+            if key in self.arrays or key not in ("image", "view"):
                 np.copyto(self.arrays[key], value.numpy())
 
     def store(self, unroll: Arrays, step: int) -> None:
-        """Copy this step into arrays [T, B, ...] with the same keys; with `drawn`, look at what the lanes see now."""
-        if self.drawn is not None:
-            self.drawn.write(self.arrays)
+        """Copy this step into arrays [T, B, ...] with the same keys; with `views`, look at what the lanes see now."""
+        if self.views is not None:
+            self.views.write(self.arrays)
         for key, value in self.arrays.items():
             unroll[key][step] = value[0]

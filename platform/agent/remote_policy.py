@@ -74,13 +74,13 @@ class RemotePolicy:
         width: int,
         generator: torch.Generator,
         greedy: bool = False,
-        drawn: LaneViews | None = None,
+        views: LaneViews | None = None,
     ) -> None:
         """
         Args:
             ask: sends a request and returns the response.
             width: D, the width of the recurrent state.
-            drawn: what gives the rows `view` in the observations; None with pictures.
+            views: what gives the rows `view` in the observations; None with pictures.
         """
         self.greedy = greedy
         self._ask = ask
@@ -88,14 +88,14 @@ class RemotePolicy:
         self._width = width
         self._random = generator.get_state()
         self._version = 0
-        self._drawn = drawn
+        self._views = views
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         zeros = torch.zeros(lanes, self._width)
         return RecurrentState(zeros, zeros)
 
     def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
-        scenes = None if self._drawn is None else self._drawn.scenes()[0].scenes
+        scenes = None if self._views is None else self._views.scenes()[0].scenes
         random, version = self._random.numpy(), self._version
         request = DecisionRequest(observations, state.to_arrays(), random, version, self.greedy, scenes)
         answer = self._ask(request)

@@ -63,22 +63,14 @@ class Scenes(Protocol):
     def nbytes(self) -> int:
         """Memory in use."""
 
-    @property
-    def keys(self) -> tuple[int, ...]:
-        """Those of `parts`, also of scenes without parts."""
-
     def draw(self, views: NDArray[np.float32], device: torch.device) -> Tensor:
         """The pictures uint8 [N, H, W, C] of rows [N, S], on the device."""
 
-    def parts(self) -> Mapping[int, Any]:
-        """The larger objects that they consist of, by keys that other scenes of the run have in common."""
+    def parts(self, views: NDArray[np.float32]) -> Mapping[int, Any]:
+        """The larger objects that rows [N, S] show, by keys that other scenes of the run have in common."""
 
     def with_parts(self, parts: Mapping[int, Any]) -> Scenes:
-        """The scenes with those of these parts that they need; with none, scenes for a process that has the parts.
-
-        Raises:
-            KeyError: a part is missing.
-        """
+        """The scenes with these parts alone, enough to draw rows that show no others."""
 
 
 class LaneScenes(NamedTuple):

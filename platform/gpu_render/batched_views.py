@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+import threading
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from interplay.gpu_render.triton_found import has_triton, is_interpreted
 _PLACED_BYTES = 64 << 20  # of one launch, so that the placed primitives stay in a GPU's cache
 _BLOCK = 64  # primitives that one program places, by one thread each
 _WIDE, _TALL = 32, 8  # pixels that one program draws
+_INTERPRETER = threading.Lock()
 
 
 def draw_views(
@@ -50,9 +51,10 @@ def draw_views(
     device = houses.primitives.device
     _check_picture(height, width, field_of_view)
     _check_views(houses, views)
-    _check_device(device)
+    check_drawing(device, "or draw with Scene.draw")
     rows = send(torch.from_numpy(np.ascontiguousarray(views)), device)  # kernels step from row to row
-    with torch.cuda.device(device) if device.type == "cuda" else nullcontext():  # where triton launches
+    # Where triton launches; its interpreter serves one thread at a time.
+    with torch.cuda.device(device) if device.type == "cuda" else _INTERPRETER:
         return _draw(houses, rows, height, width, field_of_view, antialias)
 
 
@@ -101,18 +103,24 @@ def _halved(pictures: Tensor) -> Tensor:
     return ((total + 2) >> 2).to(torch.uint8)
 
 
-def _check_device(device: torch.device) -> None:
+def check_drawing(device: torch.device, otherwise: str) -> None:
+    """Checks that views can be drawn on a device.
+
+    Args:
+        otherwise: what else to do, for the message, as "or set dataset.drawn_by=actor".
+
+    Raises:
+        ModuleNotFoundError: triton is not installed.
+        ValueError: the device is no GPU, and triton does not interpret.
+    """
     if not has_triton():
         raise ModuleNotFoundError(
             "views are drawn by the package 'triton', which is not installed; type in the checkout: "
-            "pip install '.[triton]'",
+            f"pip install '.[triton]', {otherwise}",
             name="triton",
         )
     if device.type != "cuda" and not is_interpreted():
-        raise ValueError(
-            f"views are drawn on a GPU, and these houses are on {device}: pack them with device='cuda'; on the CPU, "
-            "Scene.draw draws them"
-        )
+        raise ValueError(f"views are drawn on a GPU, and this is {device}: give device='cuda', {otherwise}")
 
 
 def _check_picture(height: int, width: int, field_of_view: float) -> None:

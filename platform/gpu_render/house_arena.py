@@ -3,112 +3,114 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 
 from interplay.agent.inference_device import send
 from interplay.env.arrays import Float32Array
-from interplay.env.playhouse.render.raycast import SHADOW
-from interplay.gpu_render.batched_views import draw_views
-from interplay.gpu_render.house_scenes import HouseScenes, check_drawing
+from interplay.gpu_render.batched_views import check_drawing, draw_views
+from interplay.gpu_render.house_scenes import HouseScenes
 from interplay.gpu_render.packed_houses import (
     COLUMNS,
-    FIRST_OPENING,
     HOUSE_COLUMNS,
-    KIND,
-    LAST_OPENING,
     OPENING_COLUMNS,
     HouseTable,
     PackedHouses,
+    placed_table,
 )
 from interplay.gpu_render.packed_views import HOUSE
 
-SLOTS = 2048  # houses that are kept; at 150 primitives each, 40 MB
+SLOTS = 256  # houses that are kept at first: some 5 MB
+MOST_SLOTS = 16384  # up to some 350 MB; more only if one call shows more houses
 _SPARE = 1.25  # room in a slot, as a ratio of the largest house when the slots are made
 
 
 class HouseArena:
     """Draws views of houses, and keeps the houses that were drawn last on its device."""
 
-    def __init__(self, device: torch.device, slots: int = SLOTS) -> None:
+    def __init__(self, device: torch.device, slots: int = SLOTS, most: int = MOST_SLOTS) -> None:
+        """
+        Args:
+            slots: houses that it keeps at first; twice as many where these do not suffice, until there are `most`.
+        """
         self._device = device
-        self._count = slots
+        self._count, self._most = slots, most
         self._slots: OrderedDict[int, int] = OrderedDict()  # by seed, the one drawn last at the end
         self._rows = self._doors = 0  # primitives and openings that fit into a slot
         self._houses: PackedHouses | None = None
 
-    def draw(self, parts: Sequence[tuple[Float32Array, HouseScenes]]) -> torch.Tensor:
-        """Draws the views of several unrolls, whose houses are of the same settings, in one pass.
+    def draw(self, views: Sequence[tuple[Float32Array, HouseScenes]]) -> torch.Tensor:
+        """Draws the views of several actors, whose houses are of the same settings, in one pass.
 
         Args:
-            parts: rows [n, S] and the scenes whose houses they number; the rows are not changed.
+            views: rows [n, S], which are not changed, and the scenes whose houses they number.
 
         Returns:
-            uint8 [N, height, width, 3] on the device, for the N rows of all parts.
+            uint8 [N, height, width, 3] on the device, for the N rows of all actors.
 
         Raises:
-            ValueError: the device can't draw, or the views show more houses than there are slots.
+            ModuleNotFoundError, ValueError: the device can't draw.
         """
-        form = parts[0][1]
-        check_drawing(self._device, form.setting)
-        shown = {
-            scenes.keys[number]: scenes.houses[number]
-            for rows, scenes in parts
-            for number in np.unique(rows[:, HOUSE]).astype(int).tolist()
-        }
-        if len(shown) > self._count:
-            raise ValueError(f"these views show {len(shown)} houses, and {self._count} fit: draw fewer at once")
+        form = views[0][1]
+        check_drawing(self._device, f"or set {form.setting}=actor")
+        shown = {key: table for rows, scenes in views for key, table in scenes.parts(rows).items()}
         self._keep(shown)
         assert self._houses is not None
-        views = np.concatenate([self._renumbered(rows, scenes) for rows, scenes in parts])
-        most = max(len(table.primitives) for table in shown.values())
-        things = (max(table.things for table in shown.values()),) * self._count
-        arena = self._houses
+        arena, tables = self._houses, shown.values()
+        things = (max(table.things for table in tables),) * self._count
+        most = max(len(table.primitives) for table in tables)
         houses = PackedHouses(arena.primitives, arena.openings, arena.spans, things, most)
-        return draw_views(houses, views, form.height, form.width, form.field_of_view, form.antialias)
+        renumbered = np.concatenate([self._renumbered(rows, scenes) for rows, scenes in views])
+        return draw_views(houses, renumbered, form.height, form.width, form.field_of_view, form.antialias)
 
     def _renumbered(self, rows: Float32Array, scenes: HouseScenes) -> Float32Array:
         """The rows with the slots of their houses."""
-        slots = np.array([self._slots.get(seed, -1) for seed in scenes.keys], np.float32)
+        slots = np.array([self._slots.get(key, -1) for key in scenes.keys], np.float32)
         renumbered = rows.copy()
         renumbered[:, HOUSE] = slots[rows[:, HOUSE].astype(int)]
         return renumbered
 
-    def _keep(self, shown: dict[int, HouseTable]) -> None:
+    def _keep(self, shown: Mapping[int, HouseTable]) -> None:
         """Gives every house a slot; those that were not drawn for longest give theirs up."""
         rows = max(len(table.primitives) for table in shown.values())
-        doors = max(len(table.openings) for table in shown.values())
-        if self._houses is None or rows > self._rows or doors > self._doors:
-            self._allocate(max(rows, self._rows), max(doors, self._doors, 1))
-        for seed in shown:
-            if seed in self._slots:
-                self._slots.move_to_end(seed)
-        for seed, table in shown.items():
-            if seed not in self._slots:
+        doors = max(1, *(len(table.openings) for table in shown.values()))
+        new = [key for key in shown if key not in self._slots]
+        count = self._count
+        while count < len(shown) or (count < self._most and len(self._slots) + len(new) > count):
+            count *= 2
+        if self._houses is None or rows > self._rows or doors > self._doors or count > self._count:
+            self._allocate(count, max(rows, self._rows), max(doors, self._doors))
+        for key in shown:
+            if key in self._slots:
+                self._slots.move_to_end(key)
+        for key, table in shown.items():
+            if key not in self._slots:
                 full = len(self._slots) == self._count
-                self._slots[seed] = self._slots.popitem(last=False)[1] if full else len(self._slots)
-                self._write(self._slots[seed], table)
+                self._slots[key] = self._slots.popitem(last=False)[1] if full else len(self._slots)
+                self._write(self._slots[key], table)
 
-    def _allocate(self, rows: int, doors: int) -> None:
+    def _allocate(self, count: int, rows: int, doors: int) -> None:
+        """Makes slots, all of them free."""
+        if rows > self._rows or doors > self._doors:
+            rows, doors = int(_SPARE * rows), int(_SPARE * doors)
         self._slots.clear()
-        self._rows, self._doors = int(_SPARE * rows), int(_SPARE * doors)
+        self._count, self._rows, self._doors = count, rows, doors
         self._houses = PackedHouses(
-            primitives=torch.zeros(self._count * self._rows, COLUMNS, device=self._device),
-            openings=torch.zeros(self._count * self._doors, OPENING_COLUMNS, device=self._device),
-            spans=torch.zeros(self._count, HOUSE_COLUMNS, dtype=torch.int32, device=self._device),
-            things=(0,) * self._count,
-            most_primitives=self._rows,
+            primitives=torch.zeros(count * rows, COLUMNS, device=self._device),
+            openings=torch.zeros(count * doors, OPENING_COLUMNS, device=self._device),
+            spans=torch.zeros(count, HOUSE_COLUMNS, dtype=torch.int32, device=self._device),
+            things=(0,) * count,
+            most_primitives=rows,
         )
 
     def _write(self, slot: int, table: HouseTable) -> None:
         assert self._houses is not None
         first, first_opening = slot * self._rows, slot * self._doors
-        primitives = table.primitives.copy()
-        primitives[: table.rooms, FIRST_OPENING : LAST_OPENING + 1] += first_opening
-        span = np.array([first, len(primitives), int((primitives[:, KIND] != SHADOW).sum())], np.int32)
+        primitives, span = placed_table(table, first, first_opening)
         stop, last_opening = first + len(primitives), first_opening + len(table.openings)
+        openings = table.openings.copy()  # of another process, whose arrays are read-only
         self._houses.primitives[first:stop] = send(torch.from_numpy(primitives), self._device)
-        self._houses.openings[first_opening:last_opening] = send(torch.from_numpy(table.openings), self._device)
-        self._houses.spans[slot] = send(torch.from_numpy(span), self._device)
+        self._houses.openings[first_opening:last_opening] = send(torch.from_numpy(openings), self._device)
+        self._houses.spans[slot] = send(torch.from_numpy(np.array(span, np.int32)), self._device)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.gpu_render.batched_views import draw_views
+from interplay.gpu_render.batched_views import check_drawing, draw_views
 from interplay.gpu_render.packed_houses import HouseTable, pack_tables
-from interplay.gpu_render.triton_found import has_triton, is_interpreted
+from interplay.gpu_render.packed_views import HOUSE
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class HouseScenes:
     """Houses by their number in rows of views, and the format of the pictures; `agent.unroll.Scenes`."""
 
     keys: tuple[int, ...]  # seeds of the houses, by number
-    houses: tuple[HouseTable, ...]  # by number; empty on the way to a process that has them
+    houses: tuple[HouseTable | None, ...]  # by number; None where no row to be drawn shows the house
     height: int
     width: int
     field_of_view: float  # vertical, degrees
@@ -30,7 +31,7 @@ class HouseScenes:
     @property
     def nbytes(self) -> int:
         """Memory of the houses."""
-        return sum(house.nbytes for house in self.houses)
+        return sum(house.nbytes for house in self.houses if house is not None)
 
     def draw(self, views: Float32Array, device: torch.device) -> Tensor:
         """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`.
@@ -38,17 +39,21 @@ class HouseScenes:
         Raises:
             ValueError: the device is no GPU, or triton is not installed.
         """
-        check_drawing(device, self.setting)
-        houses = pack_tables(self.houses, device)
-        return draw_views(houses, views, self.height, self.width, self.field_of_view, self.antialias)
+        check_drawing(device, f"or set {self.setting}=actor")
+        houses = [house for house in self.houses if house is not None]
+        assert len(houses) == len(self.houses), "the scenes of an unroll have all of its houses"
+        return draw_views(
+            pack_tables(houses, device), views, self.height, self.width, self.field_of_view, self.antialias
+        )
 
-    def parts(self) -> dict[int, HouseTable]:
-        """The houses by seed."""
-        return dict(zip(self.keys, self.houses, strict=True))
+    def parts(self, views: Float32Array) -> dict[int, HouseTable]:
+        """The houses that rows [N, S] show, by seed."""
+        numbers = np.unique(views[:, HOUSE]).astype(int).tolist()
+        return {self.keys[number]: table for number in numbers if (table := self.houses[number]) is not None}
 
     def with_parts(self, parts: Mapping[int, HouseTable]) -> HouseScenes:
-        """The scenes with these houses, or without any. Raises KeyError if one is missing."""
-        return replace(self, houses=tuple(parts[seed] for seed in self.keys) if parts else ())
+        """The scenes with these houses alone."""
+        return replace(self, houses=tuple(parts.get(key) for key in self.keys))
 
 
 class HouseNumbers:
@@ -78,12 +83,3 @@ class HouseNumbers:
             form = (*config.image, config.field_of_view, config.antialias)
             self._scenes = HouseScenes(tuple(self._numbers), tuple(self._tables), *form, self._setting)
         return self._scenes
-
-
-def check_drawing(device: torch.device, setting: str) -> None:
-    """Raises ValueError if views can't be drawn on this device; `setting` chose what draws."""
-    otherwise = f"or set {setting}=actor"
-    if not has_triton():
-        raise ValueError(f"triton draws the pictures, and is not installed: pip install '.[triton]', {otherwise}")
-    if device.type != "cuda" and not is_interpreted():
-        raise ValueError(f"pictures are drawn on a GPU, and this process has none: give it one, {otherwise}")

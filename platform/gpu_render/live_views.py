@@ -15,12 +15,12 @@ from interplay.agent.observation import Arrays
 from interplay.agent.unroll import LaneScenes
 from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.truth.observe import ROLES
-from interplay.env.playhouse.world import Playhouse, hide_setter
+from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import View
 from interplay.gpu_render.house_arena import HouseArena
 from interplay.gpu_render.house_scenes import HouseNumbers
 from interplay.gpu_render.packed_houses import HouseTable, house_table
-from interplay.gpu_render.packed_views import pack_rows, player_cameras, row_length
+from interplay.gpu_render.packed_views import player_rows, row_length
 
 
 class UndrawnPlayhouse(Playhouse):
@@ -82,13 +82,11 @@ class LiveViews:
             positions[lane, : len(moment.positions)] = moment.positions
             quaternions[lane, : len(moment.positions)] = moment.quaternions
         avatars = np.stack([moment.avatars for moment in moments])
-        numbers = np.array([self._numbers.number(*self._house(lane)) for lane in range(len(moments))])
-        cameras = player_cameras(avatars, self._player)
-        drawn = avatars if self._config.setter_visible else hide_setter(avatars)
-        length = row_length(self._config.most_things)
-        return pack_rows(length, numbers, positions, quaternions, drawn, cameras, self._player)
+        numbers = np.array([self._numbers.number(*self.meet(lane)) for lane in range(len(moments))])
+        return player_rows(self._config, numbers, positions, quaternions, avatars, self._player)
 
-    def _house(self, lane: int) -> tuple[int, HouseTable]:
+    def meet(self, lane: int) -> tuple[int, HouseTable]:
+        """Seed and table of the house in which a lane is."""
         house = self._worlds[lane].house
         known = self._tables.get(lane)
         if known is None or known[0] != house.seed:

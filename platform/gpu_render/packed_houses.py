@@ -80,11 +80,10 @@ def pack_tables(tables: Sequence[HouseTable], device: torch.device | str) -> Pac
     rows, openings, spans = [], [], []
     first = first_opening = 0
     for table in tables:
-        primitives = table.primitives.copy()
-        primitives[: table.rooms, FIRST_OPENING : LAST_OPENING + 1] += first_opening
+        primitives, span = placed_table(table, first, first_opening)
         rows.append(primitives)
         openings.append(table.openings)
-        spans.append((first, len(primitives), int((primitives[:, KIND] != SHADOW).sum())))
+        spans.append(span)
         first, first_opening = first + len(primitives), first_opening + len(table.openings)
     # A house without doorways has no openings, and an empty tensor has no address.
     doorways = np.concatenate([*openings, np.zeros((1, OPENING_COLUMNS), np.float32)])
@@ -95,6 +94,14 @@ def pack_tables(tables: Sequence[HouseTable], device: torch.device | str) -> Pac
         things=tuple(table.things for table in tables),
         most_primitives=max(count for _, count, _ in spans),
     )
+
+
+def placed_table(table: HouseTable, first: int, first_opening: int) -> tuple[Float32Array, tuple[int, int, int]]:
+    """The primitives of a house whose first one has the row `first` among those of several houses, and its row of
+    spans; `first_opening` is that of its doorways."""
+    primitives = table.primitives.copy()
+    primitives[: table.rooms, FIRST_OPENING : LAST_OPENING + 1] += first_opening
+    return primitives, (first, len(primitives), int((primitives[:, KIND] != SHADOW).sum()))
 
 
 def house_table(house: House) -> HouseTable:

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS
+from interplay.env.playhouse.world import hide_setter
 from interplay.gpu_render.packed_houses import PackedHouses
 
 # Columns of a row. The basis is row-major: forward, right, up.
@@ -79,6 +81,20 @@ def pack_rows(
     poses = np.concatenate([positions, quaternions], axis=2).reshape(len(rows), -1)
     rows[:, THINGS : THINGS + poses.shape[1]] = poses
     return rows
+
+
+def player_rows(
+    config: PlayhouseConfig,
+    number: int | NDArray[np.int64],
+    positions: Float32Array,
+    quaternions: Float32Array,
+    avatars: Float32Array,
+    player: int,
+) -> Float32Array:
+    """The rows [N, S] of what a player sees at N moments of worlds with this configuration; see `pack_rows`."""
+    cameras = player_cameras(avatars, player)
+    seen = avatars if config.setter_visible else hide_setter(avatars)
+    return pack_rows(row_length(config.most_things), number, positions, quaternions, seen, cameras, player)
 
 
 def _check_shape(name: str, array: NDArray[np.float32], shape: tuple[int, ...]) -> None:

@@ -18,11 +18,10 @@ from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.physics import saved_state
 from interplay.env.playhouse.physics.simulation import Moment, furnished
 from interplay.env.playhouse.truth.observe import ROLES
-from interplay.env.playhouse.world import hide_setter
 from interplay.episodes.drawn_rows import RecordedPoses
 from interplay.gpu_render.house_scenes import HouseNumbers, HouseScenes
 from interplay.gpu_render.packed_houses import HouseTable, house_table
-from interplay.gpu_render.packed_views import pack_rows, player_cameras, row_length
+from interplay.gpu_render.packed_views import player_rows, row_length
 
 _KEPT_HOUSES = 1024  # of the houses read last, 26 kB each
 
@@ -63,10 +62,7 @@ class RecordedViews:
         number = self._numbers.number(seed, known.table)
         poses = saved_state.read_drawn_poses(recorded.poses, known.start, known.house, self._config)
         positions, quaternions, avatars = poses
-        player = ROLES.index(recorded.role)
-        cameras = player_cameras(avatars, player)
-        drawn = avatars if self._config.setter_visible else hide_setter(avatars)
-        return pack_rows(self.length, number, positions, quaternions, drawn, cameras, player)
+        return player_rows(self._config, number, positions, quaternions, avatars, ROLES.index(recorded.role))
 
     def scenes(self) -> HouseScenes:
         """The houses of the unroll's rows."""

@@ -28,7 +28,7 @@ from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, spl
 from interplay.agent.unroll import Scenes
 from interplay.agent.weights import Weights, load_weights
 
-MOST_PARTS = 8192  # of scenes that a server keeps: houses of 12 to 18 kB
+MOST_PARTS = 32768  # of scenes that a server keeps: houses of 12 to 18 kB, for some 30,000 lanes
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -141,12 +141,12 @@ class VersionGone(RequestRefused):
 class Painter(Protocol):
     """Draws the pictures of several requests in one pass."""
 
-    def draw(self, parts: Sequence[tuple[NDArray[np.float32], Any]]) -> Tensor:
-        """The pictures uint8 [N, H, W, C] of the rows [n, S] of all parts, each with its scenes."""
+    def draw(self, views: Sequence[tuple[NDArray[np.float32], Any]]) -> Tensor:
+        """The pictures uint8 [N, H, W, C] of the rows [n, S] of all requests, each with its scenes."""
 
 
 class PartsMissing(Exception):
-    """A request refers to parts of scenes that this process does not have: it is to be sent with all of them."""
+    """A request shows parts of scenes that this process does not have: it is to be sent with all of them."""
 
 
 class KnownParts:
@@ -158,27 +158,25 @@ class KnownParts:
         self._parts: OrderedDict[int, Any] = OrderedDict()  # the one used last at the end
         self._lock = threading.Lock()
 
-    def complete(self, scenes: Scenes, new: Mapping[int, Any]) -> Scenes:
-        """The scenes with their parts; `new` are those that came with them.
+    def complete(self, scenes: Scenes, parts: Mapping[int, Any]) -> Scenes:
+        """The scenes with the parts that a request shows; those that came without it are None.
 
         Raises:
-            PartsMissing: some are neither new nor known.
+            PartsMissing: one came without the request, and is not known.
         """
         with self._lock:
-            self._parts.update(new)
-            try:
-                found = {key: self._parts[key] for key in scenes.keys}
-            except KeyError as error:
-                raise PartsMissing(f"part {error} of the scenes is not known here") from error
-            for key in found:
+            self._parts.update({key: part for key, part in parts.items() if part is not None})
+            if unknown := [key for key in parts if key not in self._parts]:
+                raise PartsMissing(f"the parts {unknown} of the scenes are not known here")
+            for key in parts:
                 self._parts.move_to_end(key)
-            while len(self._parts) > self._most:
+            while len(self._parts) > max(self._most, len(parts)):
                 self._parts.popitem(last=False)
-        return scenes.with_parts(found)
+            return scenes.with_parts({key: self._parts[key] for key in parts})
 
 
 class InferenceModel:
-    """Answers requests for one version in one forward on the agent's device; stateless but for the weights.
+    """Answers requests for one version in one forward on the agent's device. No response depends on an earlier request.
 
     Each version has its own network, so that alternating versions do not reload weights. There is one for each version
     in use and the newest: at most `runtime.max_lag` + 2.
@@ -250,8 +248,8 @@ class InferenceModel:
         uploaded = self._on.upload({**joined, **before._asdict()})
         if self._painter is not None:
             with self._on.running():
-                drawn = self._painter.draw([(each.observations["view"][0], each.scenes) for each in requests])
-            uploaded["image"] = drawn[None]
+                pictures = self._painter.draw([(each.observations["view"][0], each.scenes) for each in requests])
+            uploaded["image"] = pictures[None]
         state = RecurrentState(*(uploaded.pop(name) for name in RecurrentState._fields))
         decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])

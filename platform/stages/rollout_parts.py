@@ -43,8 +43,8 @@ from interplay.stages.shared_parts import (
     PEOPLE_KINDS,
     Share,
     acting_device,
-    check_drawn,
     checkpoint_of,
+    drawable,
     learned_setters,
     start_from,
 )
@@ -68,9 +68,9 @@ def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSo
     on = acting_device(run)
     policy = local_policy(run, acting, "train", on=on)
     reference = _reference_weights(run)
-    views = drawn_views(run, config.actor, on) if config.actor.drawn_by == "gpu" else None
+    undrawn = undrawn_worlds(run, config.actor, on) if config.actor.drawn_by == "gpu" else None
     return InlineRollouts(
-        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train", drawn=views),
+        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train", undrawn=undrawn),
         function=_with_reference(run, rewards.function(), reference, rewards.on),
         reference=reference,
         overlap=run.config.runtime.overlap,
@@ -137,9 +137,9 @@ def replay_actor(
     split: str,
     worlds: list[World] | None = None,
     share: Share = ALONE,
-    drawn: DrawnWorlds | None = None,
+    undrawn: UndrawnWorlds | None = None,
 ) -> SetterReplayActor:
-    """A setter-replay actor over its share of a split's episodes, in `worlds`, those of `drawn`, or new ones."""
+    """A setter-replay actor over its share of a split's episodes, in `worlds`, those of `undrawn`, or new ones."""
     ids = replayed_episodes(snapshot, config, split)
     seed = derive_seed(run.seed, STAGE, split, "setters")
     first_steps = None
@@ -147,8 +147,8 @@ def replay_actor(
         rng = numpy_generator(run.seed, STAGE, split, "stagger", *share.names)
         first_steps = [int(steps) for steps in rng.integers(1, config.episode_steps + 1, size=config.lanes)]
     return SetterReplayActor(
-        runner=AgentRunner(policy, vocabulary, config.lanes, drawn.views if drawn is not None else None),
-        worlds=worlds or (drawn.worlds if drawn is not None else [run.make_world() for _ in range(config.lanes)]),
+        runner=AgentRunner(policy, vocabulary, config.lanes, undrawn.views if undrawn is not None else None),
+        worlds=worlds or (undrawn.worlds if undrawn is not None else [run.make_world() for _ in range(config.lanes)]),
         episodes=EpisodeSampler(
             snapshot, ids, seed, rank=share.index, world_size=share.of, cache_bytes=config.cache_mb * 2**20
         ),
@@ -158,14 +158,14 @@ def replay_actor(
     )
 
 
-class DrawnWorlds(NamedTuple):
+class UndrawnWorlds(NamedTuple):
     """Worlds whose views lack pictures, and what gives them."""
 
     worlds: Sequence[World]
     views: LaneViews
 
 
-def drawn_views(run: Run, config: SetterReplayConfig, on: InferenceDevice | None = None) -> DrawnWorlds:
+def undrawn_worlds(run: Run, config: SetterReplayConfig, on: InferenceDevice | None = None) -> UndrawnWorlds:
     """Worlds for the lanes of an actor, whose pictures are drawn on a device of this process, or without one elsewhere.
 
     Raises:
@@ -174,9 +174,9 @@ def drawn_views(run: Run, config: SetterReplayConfig, on: InferenceDevice | None
     from interplay.gpu_render.live_views import LiveViews, UndrawnPlayhouse
 
     with closing(run.make_world()) as world:
-        settings = check_drawn(world, "reinforce.actor.drawn_by", "gpu").config
+        settings = drawable(world, "reinforce.actor.drawn_by", "gpu").config
     worlds = [UndrawnPlayhouse(settings) for _ in range(config.lanes)]
-    return DrawnWorlds(worlds, LiveViews(worlds, worlds[0].spec.solver, on))
+    return UndrawnWorlds(worlds, LiveViews(worlds, worlds[0].spec.solver, on))
 
 
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
@@ -236,21 +236,21 @@ def _rollout_worker(
 ) -> RolloutWorker:
     """An actor whose policy is its own, or with `ask` that of the inference service."""
     policy: Policy
-    drawn = None
+    undrawn = None
     if ask is None:
         agent, vocabulary = start_from(run, run.config.reinforce.start)
         policy = local_policy(run, agent, "train", share)
     else:
         sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
-        drawn = drawn_views(run, config) if config.drawn_by == "gpu" else None
+        undrawn = undrawn_worlds(run, config) if config.drawn_by == "gpu" else None
         policy = RemotePolicy(
             ask,
             layout=layout,
             width=sized.lstm,
             generator=_decisions(run, "train", share),
-            drawn=drawn.views if drawn is not None else None,
+            views=undrawn.views if undrawn is not None else None,
         )
-    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share, drawn=drawn)
+    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share, undrawn=undrawn)
     return RolloutWorker(actor, after)
 
 

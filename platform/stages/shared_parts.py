@@ -279,12 +279,12 @@ def recorded_views(world: World, stage: str) -> ViewWriter:
     Raises:
         Unavailable: the learner can't draw the pictures of this world.
     """
-    from interplay.gpu_render.recorded_views import RecordedViews  # here, as in `check_drawn`
+    from interplay.gpu_render.recorded_views import RecordedViews  # here, as in `drawable`
 
-    return RecordedViews(check_drawn(world, f"{settings_group(stage)}.dataset.drawn_by", "learner").config)
+    return RecordedViews(drawable(world, f"{settings_group(stage)}.dataset.drawn_by", "learner").config)
 
 
-def check_drawn(world: World, setting: str, value: str) -> Playhouse:
+def drawable(world: World, setting: str, value: str) -> Playhouse:
     """The world, if a GPU can draw its pictures, which `setting` asks for.
 
     Raises:
@@ -295,7 +295,7 @@ def check_drawn(world: World, setting: str, value: str) -> Playhouse:
 
     if not isinstance(world, Playhouse):
         raise Unavailable(
-            f"{setting}={value}: the {value} draws pictures of the Playhouse only, not of {world.spec.name}",
+            f"{setting}={value} draws pictures of the Playhouse only, not of {world.spec.name}",
             f"set {setting}=actor",
         )
     return world

@@ -19,6 +19,7 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 from interplay.gpu_render.house_arena import HouseArena
+from interplay.gpu_render.house_scenes import HouseScenes
 from interplay.gpu_render.live_views import LiveViews, UndrawnPlayhouse
 
 LANES, STEPS = 2, 3
@@ -27,13 +28,13 @@ Arrays = dict[str, NDArray[Any]]
 
 def pictures(config: PlayhouseConfig, device: str) -> Arrays:
     """What the solvers of two lanes see in a few steps, [STEPS, LANES, H, W, 3]: drawn in each step with an arena of
-    two houses, drawn from the rows of the whole unroll, and drawn by numba. A lane enters another house now and then,
-    in the end the first one again."""
+    two houses at most, drawn from the rows of all steps as those of as many actors, drawn from the rows of the unroll,
+    and drawn by numba. A lane enters another house now and then, in the end the first one again."""
     rng, on = np.random.default_rng(0), InferenceDevice(device)
     worlds, plain = [UndrawnPlayhouse(config) for _ in range(LANES)], [Playhouse(config) for _ in range(LANES)]
     solver, bins = worlds[0].spec.solver, [component.bins for component in worlds[0].spec.movement]
     drawn, told = LiveViews(worlds, solver, on), LiveViews(worlds, solver)
-    drawn._arena = HouseArena(on.device, slots=LANES)
+    drawn._arena = HouseArena(on.device, slots=1, most=LANES)
     shape = (STEPS, LANES, *config.image, 3)
     found = {"numba": np.zeros(shape, np.uint8), "arena": np.zeros(shape, np.uint8)}
     rows = np.zeros((STEPS, LANES, told.length), np.float32)
@@ -51,6 +52,10 @@ def pictures(config: PlayhouseConfig, device: str) -> Arrays:
             found["numba"][step, lane] = other.view(solver).image
         drawn.write({"image": found["arena"][step : step + 1]})
         told.write({"view": rows[step : step + 1]})
+    scenes = told.scenes()[0].scenes
+    assert isinstance(scenes, HouseScenes)
+    sent = [(row, scenes.with_parts({}).with_parts(scenes.parts(row))) for row in rows]  # as requests of three actors
+    found["actors"] = HouseArena(on.device).draw(sent).cpu().numpy().reshape(shape)
     found["rows"] = draw_pictures({"view": rows}, told.scenes(), torch.device(device)).cpu().numpy()
     return found
 

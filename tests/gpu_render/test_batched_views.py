@@ -115,7 +115,7 @@ def test_the_cpu_is_refused_with_what_to_do() -> None:
         with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[triton\]'"):
             draw_views(houses, rows_of_two(houses), 8, 8, 60.0)
     else:
-        with pytest.raises(ValueError, match="these houses are on cpu: pack them with device='cuda'"):
+        with pytest.raises(ValueError, match=r"this is cpu: give device='cuda', or draw with Scene\.draw"):
             draw_views(houses, rows_of_two(houses), 8, 8, 60.0)
 
 

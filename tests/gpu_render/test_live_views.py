@@ -20,6 +20,7 @@ from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.env.world import Action, Start
 from interplay.episodes.drawn_rows import RecordedPoses
 from interplay.gpu_render.house_arena import HouseArena
+from interplay.gpu_render.house_scenes import HouseScenes
 from interplay.gpu_render.live_views import LiveViews, UndrawnPlayhouse
 from interplay.gpu_render.recorded_views import RecordedViews
 from interplay.learner import checkpoint
@@ -31,7 +32,7 @@ SETTINGS = (
     "reinforce.actor.progress=true",
     "reinforce.actor.steps=3",
     "reinforce.dataset.steps=3",
-    "reinforce.heldout_every=100",
+    "reinforce.heldout_episodes=0",
 )
 SERVED = (
     *("runtime=ray", "runtime.max_lag=0", "runtime.actors=1", "actors.inference=service", "actors.service.cpus=0.2"),
@@ -48,11 +49,23 @@ def run_interpreted(*words: str) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def reinforced(root: Path, *settings: str) -> None:
-    """Runs the reinforce stage of a tiny run while Triton interprets."""
-    run_interpreted(
-        "-c", "from interplay.launch.cli import console; console()", "reinforce", *tiny(root, *SETTINGS, *settings)
-    )
+# Counts passes of the arena as the letters of a file.
+COUNTED = """
+import sys
+from interplay.gpu_render.house_arena import HouseArena
+from interplay.launch.cli import console
+draw, file = HouseArena.draw, open(sys.argv.pop(1), "ab", 0)
+HouseArena.draw = lambda self, views: (file.write(b"x"), draw(self, views))[1]
+console()
+"""
+
+
+def reinforced(root: Path, *settings: str) -> int:
+    """Runs the reinforce stage of a tiny run while Triton interprets; returns how often this process drew."""
+    drawn = root / "drawn"
+    overrides = tiny(root, *SETTINGS, *settings, "reinforce.actor.drawn_by=gpu")
+    run_interpreted("-c", COUNTED, str(drawn), "reinforce", *overrides)
+    return len(drawn.read_text())
 
 
 def assert_same_training(expected: Path, found: Path) -> None:
@@ -78,7 +91,8 @@ def assert_all_same(found: Arrays) -> None:
         moments = expected.shape[0] * LANES
         assert len(np.unique(expected.reshape(moments, -1), axis=0)) == moments, "two pictures are the same"
         assert_same(found[f"{kind}arena"], expected)
-        assert_same(found[f"{kind}rows"], expected)
+        for way in ("actors", "rows"):
+            assert_same(found[f"{kind}{way}"], expected)
 
 
 @needs_triton
@@ -91,8 +105,8 @@ def test_pictures_of_moments_in_play_are_those_of_their_worlds(tmp_path: Path) -
 @needs_gpu
 @needs_triton
 def test_pictures_of_moments_in_play_on_a_gpu_are_those_of_their_worlds() -> None:
-    found = pictures(ROOM, "cuda")
-    assert_all_same(found | {f"bodiless {key}": array for key, array in found.items()})
+    bodiless = pictures(WITHOUT_SETTER, "cuda")
+    assert_all_same(pictures(ROOM, "cuda") | {f"bodiless {key}": array for key, array in bodiless.items()})
 
 
 @needs_triton
@@ -100,7 +114,7 @@ def test_training_is_the_same_whatever_draws(cloned: Path, tmp_path: Path) -> No
     by_actor, by_gpu = (copied(cloned, tmp_path / name) for name in ("actor", "gpu"))
     updates = "reinforce.training.updates=2"
     interplay("reinforce", tiny(by_actor, *SETTINGS, updates))
-    reinforced(by_gpu, updates, "reinforce.actor.drawn_by=gpu")
+    assert reinforced(by_gpu, updates) == 2 * 4, "once for each row"
     assert_same_training(by_actor, by_gpu)
 
 
@@ -108,14 +122,15 @@ def test_training_is_the_same_whatever_draws(cloned: Path, tmp_path: Path) -> No
 @needs_triton
 def test_training_is_the_same_where_actors_send_poses_and_also_after_a_change(cloned: Path, tmp_path: Path) -> None:
     by_actor, by_gpus = (copied(cloned, tmp_path / name) for name in ("actor", "gpus"))
-    two, four = ("reinforce.training.updates=2", "reinforce.training.updates=4")
+    two, three, four = (f"reinforce.training.updates={number}" for number in (2, 3, 4))
     interplay("reinforce", tiny(by_actor, *SETTINGS, two))
-    reinforced(by_gpus, two, *SERVED, "runtime.overlap=true", "reinforce.actor.drawn_by=gpu")
+    reinforced(by_gpus, two, *SERVED, "runtime.overlap=true")
     assert_same_training(by_actor, by_gpus)
     state = checkpoint.read(by_gpus / "run/reinforce/checkpoints").training()["rollout"]["lanes"][0]["actor"]
     assert "view" in state["playing"]["inputs"]
-    for root in (by_actor, by_gpus):
-        interplay("reinforce", tiny(root, *SETTINGS, four))
+    interplay("reinforce", tiny(by_gpus, *SETTINGS, three))
+    reinforced(by_gpus, four)
+    interplay("reinforce", tiny(by_actor, *SETTINGS, four))
     assert_same_training(by_actor, by_gpus)
 
 
@@ -140,14 +155,15 @@ def test_rows_of_moments_in_play_are_those_of_recorded_ones(setter_visible: bool
         (row,) = read.rows(RecordedPoses(start, world.poses()[None], "solver"))
         assert (block["view"][0, 1, 0], row[0]) == (1.0, 0.0), "the houses have numbers of their own"
         np.testing.assert_array_equal(block["view"][0, 1, 1:], row[1:])
-    (lanes, scenes), (_, alone) = views.scenes()[0], (1, read.scenes())
-    assert lanes == 2 and scenes.keys == (4, 3) and alone.keys == (3,)
+    (lanes, scenes), alone = views.scenes()[0], read.scenes()
+    assert isinstance(scenes, HouseScenes)
+    assert (lanes, scenes.keys, alone.keys) == (2, (4, 3), (3,))
     assert views.scenes()[0].scenes is scenes, "the same object while no house is new"
+    shown = scenes.parts(block["view"][0, 1:])
+    assert list(shown) == [3] and shown[3].nbytes == alone.nbytes
     bare = scenes.with_parts({})
     assert bare.nbytes == 0 and bare.keys == (4, 3)
-    assert bare.with_parts({**scenes.parts(), 9: None}) == scenes
-    with pytest.raises(KeyError):
-        bare.with_parts({4: scenes.parts()[4]})
+    assert bare.with_parts(scenes.parts(block["view"][0])) == scenes
 
 
 def test_a_device_that_cannot_draw_is_refused_with_what_to_set() -> None:
@@ -157,7 +173,7 @@ def test_a_device_that_cannot_draw_is_refused_with_what_to_set() -> None:
     block = {"view": np.zeros((1, 1, views.length), np.float32)}
     views.write(block)
     part = (block["view"][0], views.scenes()[0].scenes)
-    with pytest.raises(ValueError, match=r"or set reinforce\.actor\.drawn_by=actor"):
+    with pytest.raises((ValueError, ModuleNotFoundError), match=r"or set reinforce\.actor\.drawn_by=actor"):
         HouseArena(torch.device("cpu")).draw([part])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"learned setters see pictures, too: set learned_setters=0"):
         SetterReplayConfig(drawn_by="gpu", learned_setters=0.5)

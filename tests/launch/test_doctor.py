@@ -86,7 +86,10 @@ def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
     on_ray = ["runtime=ray", "runtime.address=ray://head:10001", *named]
     (without_gpu,) = doctor.devices_of_stages(compose(on_ray))
     assert "runtime.learner.gpus=0" in without_gpu.seen and "add runtime.learner.gpus=1" in without_gpu.advice
-    assert doctor.devices_of_stages(compose([*on_ray, "runtime.learner.gpus=1"])) == []
+    on_ray.append("runtime.learner.gpus=1")
+    (unused,) = doctor.devices_of_stages(compose(on_ray))
+    assert "clone.learner.device=cpu" in unused.seen and "add clone.learner.device=cuda" in unused.advice
+    assert doctor.devices_of_stages(compose([*on_ray, "clone.learner.device=cuda"])) == []
     nothing = [
         f"reinforce.learner.objective.weights.{loss}=0" for loss in ("css", "movement_cloning", "language_cloning")
     ]
@@ -103,14 +106,16 @@ def test_gpus_that_cannot_draw_what_agents_see_fail_before_a_run(
     every = ["actors.service.gpus=0.3", "runtime.learner.gpus=0.3", "runtime.reward.resources.gpus=0.3"]
     for given, wanted in (
         (named, "the GPU on which the agent decides, and actors.device=cpu is none"),
-        (["env=voxel", *named], "the gpu draws pictures of the Playhouse only, not of voxel"),
+        (["env=voxel", *named], "drawn_by=gpu draws pictures of the Playhouse only, not of voxel"),
         (["runtime=ray", "runtime.address=ray://head:10001", *named], "actors that decide themselves have no GPU"),
         (served, "of these, actors.service.gpus and runtime.learner.gpus and runtime.reward.resources.gpus are 0"),
         ([*served, *every[:2]], "of these, runtime.reward.resources.gpus is 0"),
+        ([*served, *every], "draws on a GPU, and reinforce.learner.device=cpu"),
     ):
         (check,) = doctor.devices_of_stages(compose(given))
         assert (check.name, check.level) == ("reinforce.actor.drawn_by", "fail")
         assert wanted in check.seen and "set reinforce.actor.drawn_by=actor" in check.advice
+    served.append("reinforce.learner.device=cuda")
     assert doctor.devices_of_stages(compose([*served, *every])) == []
     scripted = ["reinforce.reward=success", "reinforce.actor.achieved=true"]
     alone = [*scripted, "reinforce.learner.objective.weights.gate_kl=0"]

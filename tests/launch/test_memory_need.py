@@ -95,6 +95,20 @@ def test_pictures_that_the_learner_draws_need_no_memory_of_the_host(tmp_path: Pa
     assert drawn[0].total - drawn[1].total == pytest.approx(saved)
 
 
+def test_rollouts_of_poses_need_less_memory_under_ray(tmp_path: Path) -> None:
+    sizes = ["reinforce.actor.lanes=64", "runtime=ray", "actors.inference=service"]
+    by_gpu = [*sizes, "reinforce.actor.drawn_by=gpu"]
+    pictures, poses = (memory_needs(compose(each), "reinforce")[0].total for each in (sizes, by_gpu))
+    config = compose(sizes)
+    world = Run(tmp_path, config).make_world()
+    assert isinstance(world, Playhouse)
+    saved = math.prod(world.config.image) * 3 - 4 * row_length(world.config.most_things)
+    actor = config.reinforce.actor
+    assert pictures - poses == pytest.approx(actor.blocks * 64 * (actor.steps + 1) * saved)
+    here = ["reinforce.actor.lanes=64", "reinforce.actor.drawn_by=gpu", "actors.device=cpu"]
+    assert memory_needs(compose(here), "reinforce")[0].total == memory_needs(compose(here[:1]), "reinforce")[0].total
+
+
 def test_a_larger_baseline_is_held_against_the_memory(tmp_path: Path) -> None:
     config = compose(["agent=5m", "baselines=[bc_long,bc_large,cloning_only]"])
     refuse_too_large_baselines(config, machine(tmp_path / "large", 500.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,34 +20,36 @@ from interplay.runtime.ray.inference import InferenceClient
 
 @dataclass(frozen=True)
 class Words:
-    """Scenes whose parts are texts."""
+    """Scenes whose parts are texts, by number; a row shows one."""
 
-    keys: tuple[int, ...]
-    texts: tuple[str, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
 
-    def parts(self) -> dict[int, str]:
-        return dict(zip(self.keys, self.texts, strict=True))
+    def parts(self, views: Any) -> dict[int, str]:
+        return {key: self.texts[key] for key in views[:, 0].astype(int).tolist()}
 
     def with_parts(self, parts: Mapping[int, str]) -> Words:
-        return replace(self, texts=tuple(parts[key] for key in self.keys) if parts else ())
+        return Words(dict(parts))
 
 
-def words(*keys: int) -> Any:
-    return Words(keys, tuple(f"text {key}" for key in keys))
+BARE: Any = Words()
+
+
+def texts(*keys: int) -> dict[int, Any]:
+    return {key: f"text {key}" for key in keys}
 
 
 def test_parts_are_known_until_others_take_their_place() -> None:
-    known, bare = KnownParts(most=3), words(1, 2).with_parts({})
-    assert bare == Words((1, 2))
-    with pytest.raises(PartsMissing, match="part 2"):
-        known.complete(bare, {1: "text 1"})
-    assert known.complete(bare, {2: "text 2"}) == words(1, 2)
-    assert known.complete(Words((3,)), {3: "text 3"}) == words(3)  # type: ignore[arg-type]
-    assert known.complete(bare, {}) == words(1, 2)
-    known.complete(Words((4,)), {4: "text 4"})  # type: ignore[arg-type]  # in the place of 3, which was used before them
-    assert known.complete(bare, {}) == words(1, 2)
-    with pytest.raises(PartsMissing, match="part 3"):
-        known.complete(Words((3,)), {})  # type: ignore[arg-type]
+    known = KnownParts(most=3)
+    with pytest.raises(PartsMissing, match=r"parts \[2\]"):
+        known.complete(BARE, {1: "text 1", 2: None})
+    assert known.complete(BARE, {1: None, 2: "text 2"}) == Words(texts(1, 2))
+    assert known.complete(BARE, texts(3)) == Words(texts(3))
+    assert known.complete(BARE, {1: None, 2: None}) == Words(texts(1, 2))
+    known.complete(BARE, texts(4))  # in the place of 3, which was used before 1 and 2
+    assert known.complete(BARE, {1: None, 2: None}) == Words(texts(1, 2))
+    with pytest.raises(PartsMissing, match=r"parts \[3\]"):
+        known.complete(BARE, {3: None})
+    assert known.complete(BARE, texts(5, 6, 7, 8)) == Words(texts(5, 6, 7, 8)), "more at once than are kept"
 
 
 class Server:
@@ -58,10 +60,10 @@ class Server:
         self.decide = self
 
     def remote(self, request: DecisionRequest, limit: float, parts: Mapping[int, Any] | None = None) -> Any:
-        assert request.scenes is not None
-        self.sent.append(sorted(parts or {}))
+        assert request.scenes == Words(), "parts come beside the scenes"
+        self.sent.append(sorted(key for key, part in (parts or {}).items() if part is not None))
         try:
-            return self.known.complete(request.scenes, parts or {})
+            return self.known.complete(BARE, parts or {})
         except PartsMissing as error:
             return RayTaskError("decide", "traceback", error)
 
@@ -81,15 +83,17 @@ def test_a_client_sends_new_parts_alone_and_all_to_a_server_that_has_dropped_som
     state = RecurrentState(np.zeros((1, 2), np.float32), np.zeros((1, 2), np.float32))
 
     def ask(*keys: int) -> Any:
-        return client.decide(DecisionRequest({}, state, np.zeros(1, np.uint8), 0, False, words(*keys)))
+        rows: Any = np.array(keys, np.float32)[None, :, None]  # [1, B, 1]
+        scenes: Any = Words(texts(*range(10)))
+        return client.decide(DecisionRequest({"view": rows}, state, np.zeros(1, np.uint8), 0, False, scenes))
 
     for keys in ((1, 2), (1, 2, 3), (3, 1), (3, 2)):
-        assert ask(*keys) == words(*keys)
-    assert server.sent == [[1, 2], [3], [], [2]], "what the last request did not have is sent again"
+        assert ask(*keys) == Words(texts(*keys))
+    assert server.sent == [[1, 2], [3], [], [2]], "what the last request did not show is sent again"
     server.known = KnownParts()
-    assert ask(2, 3, 4) == words(2, 3, 4)
+    assert ask(2, 3, 4) == Words(texts(2, 3, 4))
     assert server.sent[4:] == [[4], [2, 3, 4]]
     successor = Server()
     client.connect(successor, 2, 10.0)
-    assert ask(2, 3) == words(2, 3)
+    assert ask(2, 3) == Words(texts(2, 3))
     assert successor.sent == [[2, 3]]

@@ -4,9 +4,10 @@
        |                                    ^    |
        '-- play unroll n, version v ----> actors '-- decisions
 
-Its process holds nothing but weights, with which its successor is started, and every request carries all else that the
+Its process holds the weights, with which its successor is started, and every request carries all else that the
 response depends on. So a restart loses no unroll, and changes none: clients retry on the replacement when the server
-process dies.
+process dies. Where the server draws pictures, it also keeps the houses that requests show, and asks for those that it
+lacks.
 """
 
 from __future__ import annotations
@@ -84,11 +85,11 @@ class InferenceClient:
         if scenes is None:
             response: DecisionResponse = self._get(server.decide.remote(request, self._limit), deadline)
             return response
-        parts, sent = scenes.parts(), replace(request, scenes=scenes.with_parts({}))
+        parts, sent = scenes.parts(request.observations["view"][0]), replace(request, scenes=scenes.with_parts({}))
         by, keys = self._known
         known = keys if by == incarnation else frozenset()
         try:
-            new = {key: part for key, part in parts.items() if key not in known}
+            new = {key: None if key in known else part for key, part in parts.items()}
             response = self._get(server.decide.remote(sent, self._limit, new), deadline)
         except RayTaskError as error:
             if not isinstance(error.cause, PartsMissing):
@@ -164,10 +165,10 @@ class InferenceWorker(Worker):
     def decide(
         self, request: DecisionRequest, limit: float, parts: Mapping[int, Any] | None = None
     ) -> DecisionResponse:
-        """Answers one request once its version of the weights has arrived; `parts` are new ones of its scenes.
+        """Answers one request once its version of the weights has arrived; `parts` as in `KnownParts.complete`.
 
         Raises:
-            PartsMissing: the scenes have parts that are neither new nor known here.
+            PartsMissing: it shows a part that did not come with it, and is not known here.
         """
         if request.scenes is not None:
             request = replace(request, scenes=self._parts.complete(request.scenes, parts or {}))
