@@ -37,7 +37,8 @@ class HouseScenes:
         """The pictures uint8 [N, height, width, 3] of rows [N, S], on the device; see `draw_views`.
 
         Raises:
-            ValueError: the device is no GPU, or triton is not installed.
+            ModuleNotFoundError: triton is not installed.
+            ValueError: the device is no GPU.
         """
         check_drawing(device, f"or set {self.setting}=actor")
         houses = [house for house in self.houses if house is not None]

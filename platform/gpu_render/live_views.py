@@ -58,7 +58,7 @@ class LiveViews:
         """Writes the pictures `image` [1, lanes, H, W, 3] of what is seen now, or the rows `view` [1, lanes, S].
 
         Raises:
-            ValueError: the device can't draw.
+            ModuleNotFoundError, ValueError: as `HouseArena.draw`, where it draws.
         """
         rows = self._rows()
         if self._on is None or self._arena is None:
@@ -82,10 +82,10 @@ class LiveViews:
             positions[lane, : len(moment.positions)] = moment.positions
             quaternions[lane, : len(moment.positions)] = moment.quaternions
         avatars = np.stack([moment.avatars for moment in moments])
-        numbers = np.array([self._numbers.number(*self.meet(lane)) for lane in range(len(moments))])
+        numbers = np.array([self._numbers.number(*self.house_of(lane)) for lane in range(len(moments))])
         return player_rows(self._config, numbers, positions, quaternions, avatars, self._player)
 
-    def meet(self, lane: int) -> tuple[int, HouseTable]:
+    def house_of(self, lane: int) -> tuple[int, HouseTable]:
         """Seed and table of the house in which a lane is."""
         house = self._worlds[lane].house
         known = self._tables.get(lane)

@@ -109,6 +109,7 @@ def test_pictures_of_moments_in_play_on_a_gpu_are_those_of_their_worlds() -> Non
     assert_all_same(pictures(ROOM, "cuda") | {f"bodiless {key}": array for key, array in bodiless.items()})
 
 
+@pytest.mark.slow
 @needs_triton
 def test_training_is_the_same_whatever_draws(cloned: Path, tmp_path: Path) -> None:
     by_actor, by_gpu = (copied(cloned, tmp_path / name) for name in ("actor", "gpu"))
