@@ -164,8 +164,10 @@ class KnownParts:
         Raises:
             PartsMissing: one came without the request, and is not known.
         """
+        # Copies, because arrays of a request may lie in the object store, whose memory they would keep in use.
+        new = {key: copy.deepcopy(part) for key, part in parts.items() if part is not None}
         with self._lock:
-            self._parts.update({key: part for key, part in parts.items() if part is not None})
+            self._parts.update(new)
             if unknown := [key for key in parts if key not in self._parts]:
                 raise PartsMissing(f"the parts {unknown} of the scenes are not known here")
             for key in parts:
