@@ -22,8 +22,8 @@ from interplay.gpu_render.packed_houses import (
 )
 from interplay.gpu_render.packed_views import HOUSE
 
-SLOTS = 256  # houses that are kept at first: some 5 MB
-MOST_SLOTS = 16384  # up to some 350 MB; more only if one call shows more houses
+SLOTS = 256  # houses that are kept at first: 6 MB, where the largest has 147 primitives
+MOST_SLOTS = 16384  # 390 MB of such; more only if one call shows more houses
 _SPARE = 1.25  # room in a slot, as a ratio of the largest house when the slots are made
 
 

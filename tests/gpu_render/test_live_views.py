@@ -77,14 +77,6 @@ def assert_same_training(expected: Path, found: Path) -> None:
     assert read_ledger(expected / "run/reinforce/ledger.jsonl") == read_ledger(found / "run/reinforce/ledger.jsonl")
 
 
-@pytest.fixture(scope="module")
-def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("cloned")
-    for stage in ("collect", "clone"):
-        interplay(stage, tiny(root))
-    return root
-
-
 def assert_all_same(found: Arrays) -> None:
     for kind in ("", "bodiless "):
         expected = found[f"{kind}numba"]
