@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,22 @@ def unroll_numbers(
         for unroll in select(row):
             found.setdefault(unroll.actor, []).append(unroll.number)
     return found
+
+
+def assert_close_stages(one: Path, two: Path) -> None:
+    """Asserts that two stages have equal ledgers, but for the order of unrolls within a batch, and equal checkpoints
+    up to rounding."""
+    ledgers = [read_ledger(folder / "ledger.jsonl") for folder in (one, two)]
+    ordered = [[replace(row, played=tuple(sorted(row.played, key=astuple))) for row in ledger] for ledger in ledgers]
+    assert ordered[0] == ordered[1]
+    first, second = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
+    assert first.step == second.step
+    for name, weights in first.weights().items():
+        torch.testing.assert_close(second.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
+    learned = [stage.training()["learner"] for stage in (first, second)]
+    assert torch.equal(learned[0]["generator"], learned[1]["generator"])
+    for of_one, of_two in zip(learned[0]["dataset_state"], learned[1]["dataset_state"], strict=True):
+        torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
 
 
 def assert_each_unroll_once(folder: Path, updates: int) -> None:

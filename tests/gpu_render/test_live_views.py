@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from live_pictures import LANES, Arrays, pictures
-from outcomes import assert_equal_nested, read_ledger
+from outcomes import assert_close_stages, assert_each_unroll_once, assert_equal_nested, read_ledger
 from recorded_batches import ROOM, WITHOUT_SETTER
 from test_batched_views import assert_same, needs_gpu, needs_triton
 from tiny_runs import copied, interplay, tiny
@@ -60,10 +60,10 @@ console()
 """
 
 
-def reinforced(root: Path, *settings: str) -> int:
+def reinforced(root: Path, *settings: str, drawn_by: str = "gpu") -> int:
     """Runs the reinforce stage of a tiny run while Triton interprets; returns how often this process drew."""
     drawn = root / "drawn"
-    overrides = tiny(root, *SETTINGS, *settings, "reinforce.actor.drawn_by=gpu")
+    overrides = tiny(root, *SETTINGS, *settings, f"reinforce.actor.drawn_by={drawn_by}")
     run_interpreted("-c", COUNTED, str(drawn), "reinforce", *overrides)
     return len(drawn.read_text())
 
@@ -125,6 +125,20 @@ def test_training_is_the_same_where_actors_send_poses_and_also_after_a_change(cl
     reinforced(by_gpus, four)
     interplay("reinforce", tiny(by_actor, *SETTINGS, four))
     assert_same_training(by_actor, by_gpus)
+
+
+@pytest.mark.slow
+@needs_triton
+def test_training_is_the_same_where_several_actors_send_poses_to_two_ranks(cloned: Path, tmp_path: Path) -> None:
+    """Up to rounding, because the unrolls of a batch are in the order in which they arrive."""
+    by_actor, by_gpus = (copied(cloned, tmp_path / name) for name in ("actor", "gpus"))
+    several = ("runtime.actors=2", "runtime.unrolls_per_batch=2", "runtime.learners=2", "runtime.overlap=true")
+    settings = (*SERVED, *several, "reinforce.training.updates=2")
+    reinforced(by_actor, *settings, drawn_by="actor")
+    reinforced(by_gpus, *settings)
+    one, two = (root / "run/reinforce" for root in (by_actor, by_gpus))
+    assert_each_unroll_once(two, 2)
+    assert_close_stages(one, two)
 
 
 @pytest.mark.parametrize("setter_visible", [True, False])

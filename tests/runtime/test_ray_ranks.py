@@ -9,7 +9,7 @@ import pytest
 import torch
 from clusters import small
 from fake_world import LineWorld, tiny_agent
-from outcomes import assert_each_unroll_once, read_ledger
+from outcomes import assert_close_stages, assert_each_unroll_once
 from tiny_runs import copied, interplay, refused, rows, tiny
 from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
@@ -30,19 +30,6 @@ WORLD_REWARD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.hel
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-
-
-def assert_close_stages(one: Path, two: Path) -> None:
-    """Asserts equal ledgers, and equal checkpoints up to rounding."""
-    assert read_ledger(one / "ledger.jsonl") == read_ledger(two / "ledger.jsonl")
-    first, second = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
-    assert first.step == second.step
-    for name, weights in first.weights().items():
-        torch.testing.assert_close(second.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
-    learned = [stage.training()["learner"] for stage in (first, second)]
-    assert torch.equal(learned[0]["generator"], learned[1]["generator"])
-    for of_one, of_two in zip(learned[0]["dataset_state"], learned[1]["dataset_state"], strict=True):
-        torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow
