@@ -36,11 +36,12 @@ from interplay.learner.batch import to_tensors
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 
-ROOM = PlayhouseConfig(rooms=(1, 1), furniture=(1, 2), objects=(2, 4), image=(12, 32))
+ROOM = PlayhouseConfig(rooms=(1, 1), furniture=(1, 2), objects=(2, 4), image=(8, 32))
 WITHOUT_SETTER = replace(ROOM, setter_visible=False)
 SMALL = replace(SIZES["nano"], channels=(8, 8), width=16, attention_heads=2, lstm=16, utterance_length=6)
 DATASET = DatasetConfig(lanes=3, steps=2, mirror=0.5, stagger=False)
 AUGMENTED = AugmentationConfig(probability=0.5, mirror=0.5)
+UPDATES = 3
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -108,11 +109,11 @@ def batches(config: PlayhouseConfig, *, by_learner: bool, device: str) -> Arrays
 
 
 def trained(device: str, *, drawn_before: bool, cuda_graph: bool = False) -> Arrays:
-    """The losses of five updates, and the weights after them. The learner draws the pictures of each, or has drawn them
+    """The losses of a few updates, and the weights after them. The learner draws the pictures of each, or drew them
     before."""
     with tempfile.TemporaryDirectory() as folder:
         actor = dataset(snapshot(Path(folder), ROOM), ROOM, by_learner=True)
-        unrolls = [Unroll(copy.deepcopy(u.arrays), scenes=u.scenes) for u in (actor.unroll() for _ in range(5))]
+        unrolls = [Unroll(copy.deepcopy(u.arrays), scenes=u.scenes) for u in (actor.unroll() for _ in range(UPDATES))]
     if drawn_before:
         for unroll in unrolls:
             image = to_tensors(unroll, torch.device(device)).device["image"].cpu().numpy()

@@ -11,7 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from recorded_batches import DATASET, ROOM, WITHOUT_SETTER, Arrays, batches, dataset, recorded, snapshot, trained
+from recorded_batches import (
+    DATASET,
+    ROOM,
+    UPDATES,
+    WITHOUT_SETTER,
+    Arrays,
+    batches,
+    dataset,
+    recorded,
+    snapshot,
+    trained,
+)
 from test_batched_views import assert_same, needs_gpu, needs_triton
 
 from interplay.agent.unroll import LaneScenes, Unroll, scenes_of_lanes
@@ -68,7 +79,7 @@ def test_learning_from_pictures_that_are_drawn_ahead_is_learning_from_pictures(i
     assert len(found) > 20 and set(found) == set(expected)
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
-    assert len(set(found["losses"])) == 5
+    assert len(set(found["losses"])) == UPDATES
 
 
 @needs_gpu
