@@ -143,6 +143,8 @@ def _translated(overrides: Sequence[str]) -> list[str]:
 def unreadable(override: str) -> str:
     """Why Hydra can't read an override as one value, and what to type; empty if it can."""
     key, _, value = override.lstrip("+").partition("=")
+    if not re.fullmatch(r"[\w.@/:-]*", key.lstrip("~")):
+        return f"{key}: the name of a setting consists of letters, digits, _, - and dots, as in run.seed=2"
     quoted = typed_setting(key, value.lstrip("'\""))
     try:
         several = OverridesParser.create().parse_override(override).is_sweep_override()

@@ -76,8 +76,13 @@ def renamed_value(path: str, value: Any) -> str | None:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """' Did you mean ...?' if a known name is similar, else the list of all known names."""
-    return _nearest(name, known) or f" Known: {', '.join(sorted(known)) or 'none'}."
+    """' Did you mean ...?' if a known name is similar, else the list of all known names.
+
+    Of sizes, as '18m', always the list, in order: the one with the most similar letters may be far from the nearest.
+    """
+    sizes = {one: int(one[:-1]) for one in known if one[:-1].isdigit()}
+    nearest = "" if sizes else _nearest(name, known)
+    return nearest or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

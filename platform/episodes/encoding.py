@@ -29,6 +29,7 @@ WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
 # Left out of `META_MEMBER` where empty:
 OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people", "reasons"}
+_REMEDY = "restore it from a copy, or remove it and reindex the store"
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError)  # raised by readers
 EpisodeArrays = Mapping[str, NDArray[Any]]
 
@@ -78,7 +79,7 @@ def decode(data: bytes, *, source: str, trusted: bool = False) -> Episode:
     except (DamagedEpisode, UnknownFormat):
         raise
     except (*DAMAGE, EOFError, RuntimeError, MemoryError) as error:
-        raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
+        raise DamagedEpisode(f"{source} is damaged ({error!r}); {_REMEDY}") from error
     disagreement = _disagreement(episode)
     if disagreement:
         raise DamagedEpisode(f"{source} contradicts itself: {disagreement}")
@@ -98,7 +99,7 @@ def load_meta(path: Path) -> EpisodeMeta:
     except (DamagedEpisode, UnknownFormat):
         raise
     except DAMAGE as error:
-        raise DamagedEpisode(f"{path} is damaged ({error!r}); restore it from a copy or purge it") from error
+        raise DamagedEpisode(f"{path} is damaged ({error!r}); {_REMEDY}") from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -108,7 +109,7 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError as error:
         raise DamagedEpisode(f"{path} is missing; restore it from a copy, or reindex the store") from error
     except OSError as error:
-        raise DamagedEpisode(f"{path} can't be read ({error.strerror}); restore it from a copy or purge it") from error
+        raise DamagedEpisode(f"{path} can't be read ({error.strerror}); {_REMEDY}") from error
 
 
 def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:

@@ -152,8 +152,9 @@ class LaneReader:
         lanes = tuple(None if lane is None else LaneCursor(**lane) for lane in state["lanes"])
         if {**state, **self._identity} != state or len(lanes) != len(self._lanes):
             raise ValueError(
-                f"this cursor is of another stream: it has {_described(state)}, "
-                f"this reader {_described(self.state())}; resume with the settings of the checkpoint"
+                f"the checkpoint has positions in another stream of episodes: {_described(state)}; here it is "
+                f"{_described(self.state())}. Resume with the settings of the checkpoint, and with the files that "
+                "store/snapshots/ had when it was saved"
             )
         self._taken = state["taken"]
         self._lanes = list(lanes)

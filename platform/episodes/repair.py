@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from interplay.episodes.catalog_journal import (
     mark_changes,
     rating_changes,
 )
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
 
@@ -33,6 +35,7 @@ class Repair:
     """What a repair found."""
 
     index: Reindexed
+    damaged_episodes: tuple[str, ...]  # what is wrong with the files of listed episodes
     episodes: int  # in the catalog now
     marks: int  # in the catalog now, undone ones aside
     salvaged: int  # marks that only the damaged catalog still had
@@ -44,9 +47,10 @@ class Repair:
         """The findings, for a terminal."""
         lines = [f"The catalog lists {self.episodes:,} episodes and {self.marks:,} marks."]
         added, missing = len(self.index.added), len(self.index.missing)
-        lines += [f"{added:,} episodes were found in files that it did not list."] * bool(added)
-        lines += [f"{missing:,} episodes that it listed have no file any more."] * bool(missing)
+        lines += [f"Files of episodes that were not listed, and are now: {added:,}."] * bool(added)
+        lines += [f"Listed episodes without a file, which are left out now: {missing:,}."] * bool(missing)
         lines += [f"Can't be read, left out: {path}" for path in self.index.unreadable]
+        lines += [f"Listed, but {problem}" for problem in self.damaged_episodes]
         if self.moved is not None:
             lines.append(f"The damaged files are kept in {self.moved}.")
             lines.append(f"{self.salvaged:,} marks came from the damaged catalog, the others from {JOURNAL}.")
@@ -90,6 +94,7 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
     with EpisodeStore(root) as store:
         return Repair(
             index=store.reindex(sweep_older_than=sweep_older_than),
+            damaged_episodes=tuple(_damaged_episodes(store)),
             episodes=len(store),
             marks=len(store.marks()),
             salvaged=salvaged,
@@ -97,6 +102,15 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
             damaged_lines=damaged_lines,
             moved=moved if moved.exists() else None,
         )
+
+
+def _damaged_episodes(store: EpisodeStore) -> Iterator[str]:
+    """What is wrong with the files of listed episodes, as far as their metadata show it."""
+    for path in store.paths().values():
+        try:
+            load_meta(store.root / path)
+        except (DamagedEpisode, UnknownFormat) as error:
+            yield str(error)
 
 
 def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:

@@ -107,7 +107,9 @@ class Snapshot(EpisodeIndex):
         path = self.root / str(found[0][0])
         data = read_bytes(path)
         if hashlib.sha256(data).hexdigest() != found[0][1]:
-            raise DamagedEpisode(f"{path} is not the file that was frozen (its hash differs); restore it from a copy")
+            raise DamagedEpisode(
+                f"{path} has changed since the snapshot was made (its hash differs); restore it from a copy"
+            )
         return decode(data, source=str(path), trusted=True)
 
     def metas(self, where: EpisodeFilter) -> Iterator[EpisodeMeta]:

@@ -27,8 +27,8 @@ logger = logging.getLogger(__name__)
 MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
 MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the probe's own
 AGENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
-# Of own agents, of files next to theirs, and "BC", which reports call the clone.
-RESERVED_NAMES = ("bc", "before_rl", "bc_rl", "expert", "chance", "BC")
+# Of own agents and of chance, of files next to theirs, and "BC", which reports call the clone.
+RESERVED_NAMES = ("bc", "before_rl", "bc_rl", "expert", "chance", "random", "resting", "stage", "BC")
 OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
 
 

@@ -32,7 +32,7 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
     tasks = world.tasks()
     if not tasks.kinds:
         raise InfeasibleTask(
-            f"{world.spec.name} states nothing that a setter could ask for; say what is wanted, as "
+            f"{world.spec.name} has no instruction that a setter could give; set one, as "
             "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
         )
     known = (*tasks.kinds, *tasks.optional_kinds)

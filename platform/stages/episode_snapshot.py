@@ -50,8 +50,8 @@ def freeze_once(
     run's seed, are in it; a smaller share is a part of a larger one.
 
     Raises:
-        ValueError: no episode satisfies `where`, none of these raters or none at all marked one, or the share leaves
-            none to train on.
+        ValueError: no episode satisfies `where`, none of these raters or none at all marked one, the share leaves
+            none to train on, or the snapshot of a stage with checkpoints is missing.
     """
     keep = None if share == 1 else lambda entry: entry.split != TRAIN or _is_drawn(run.seed, name, entry.id, share)
     snapshot = _freeze(run, name, name, where, mix, raters, keep)
@@ -96,6 +96,11 @@ def _freeze(
     path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
     if path.exists() and _has_results(run, stage):
         return Snapshot(path)
+    if name == stage and not path.exists() and run.stage(stage).has_agent:
+        raise ValueError(
+            f"{path} is missing, which lists the episodes that {stage} learned from: restore it from a copy, or remove "
+            f"{run.stage(stage).path} to train again"
+        )
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     if name == stage:
         _warn_of_unfinished(run, stage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,8 +10,10 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.stages import evaluate_stage, free_play_stage
 from interplay.stages.continue_stage import CONTINUE
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import is_same_player, player_of
+from interplay.stages.shared_parts import checkpoint_of, is_same_player, player_of
 from interplay.stages.stage_folder import read_json
+
+logger = logging.getLogger(__name__)
 
 # What agents did, the command that measures it again, and the folder of its results within the round.
 MEASUREMENTS = (
@@ -28,7 +31,8 @@ def measured_agents(run: Run) -> list[str]:
 def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
     """A sentence for each result of another checkpoint than the newest of its agent, with the command that renews it.
 
-    An agent whose checkpoint is not there any more is left out: nothing newer can be measured.
+    An agent whose checkpoint is not there any more, or is damaged, which is logged, is left out: nothing newer can be
+    measured.
 
     Args:
         labels: printed names of the agents.
@@ -59,6 +63,11 @@ def _difference(run: Run, stage: str, kept: Mapping[str, Any]) -> str:
     if is_same_player(kept, newest):
         return ""
     if (kept["stage"], kept["update"]) == (newest["stage"], newest["update"]):
+        try:
+            checkpoint_of(run, stage).weights()
+        except CheckpointError as error:
+            logger.warning("%s", error)
+            return ""
         return "it has been trained anew since, to the same update"
     return f"the agent is at {_stated(newest)} now"
 

@@ -35,6 +35,7 @@ from interplay.stages.rounds import (
     stage_folder,
 )
 from interplay.stages.stage_folder import (
+    CONFIG_FILE,
     StageClock,
     StageConflict,
     StageFolder,
@@ -47,7 +48,6 @@ from interplay.stages.stage_folder import (
 if TYPE_CHECKING:  # importing Ray takes half a second, and most runs never need it
     from interplay.runtime.ray.learner_context import LearnerContext
 
-CONFIG_FILE = "config.json"
 HELDOUT = "-heldout"  # ends the name of the snapshot that a stage measures on
 
 ReportActivity = Callable[[str], None]  # called during long work with the current activity

@@ -27,6 +27,7 @@ CHANGEABLE_SETTINGS = frozenset(
     {"training", "device", "compile", "channels_last", "recompute", "accumulate", "check_lag", "cuda_graph", "drawn_by"}
 )
 
+CONFIG_FILE = "config.json"  # the configuration of a run
 TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others
 LOCK_SECONDS = 10.0  # timeout of a lock: a killed process takes a moment to release it
 LOCK_POLL_SECONDS = 0.1
@@ -147,8 +148,8 @@ class StageFolder:
         changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
             raise StageConflict(
-                f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, or give "
-                "the new ones a run of their own with run.name=..."
+                f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, give the new "
+                "ones a run of their own with run.name=..., or move this folder elsewhere to begin the stage again"
             )
 
 
@@ -243,7 +244,13 @@ def read_rows(path: Path, row: type[T], name: str = "results", *, optional: bool
 
 def damaged(path: Path, problem: object) -> ValueError:
     """The error for a file of a run that cannot be used."""
-    return ValueError(f"{path} is damaged ({problem}); remove it, and type the same command again")
+    remedy = "remove it, and type the same command again"
+    if path.name == CONFIG_FILE:
+        remedy = (
+            "it records the settings of the run: restore it from a copy, or remove it and type the command of a stage "
+            "with the env=..., agent=..., experiment=... and other settings of this run, which records them again"
+        )
+    return ValueError(f"{path} is damaged ({problem}); {remedy}")
 
 
 def setting_differences(old: Any, new: Any, path: str = "") -> list[str]:

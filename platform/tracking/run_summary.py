@@ -156,6 +156,9 @@ def _modified_at(file: Path) -> float:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
-    """Reads a JSON object, {} for a missing file; files are written atomically, so they are complete."""
-    loaded: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    """Reads a JSON object, {} for a missing file. Raises ValueError, with the file's name, for a damaged one."""
+    try:
+        loaded: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged ({error}); restore it from a copy") from error
     return loaded

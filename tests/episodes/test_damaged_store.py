@@ -120,6 +120,19 @@ def test_the_catalog_alone_is_enough(sound: Path, tmp_path: Path, damage: Callab
     assert state(root) == before
 
 
+def test_a_repair_names_damaged_files_of_listed_episodes(sound: Path, tmp_path: Path) -> None:
+    root = copy(sound, tmp_path)
+    assert repair(root).damaged_episodes == ()
+    with EpisodeStore(root) as store:
+        cut, whole = (root / path for path in list(store.paths().values())[:2])
+    cut.write_bytes(cut.read_bytes()[:500])
+    said = "\n".join(repair(root).sentences())
+    assert f"Listed, but {cut} is damaged" in said and str(whole) not in said
+    assert "restore it from a copy, or remove it and reindex the store" in said
+    cut.unlink()
+    assert "Listed episodes without a file, which are left out now: 1." in repair(root).sentences()
+
+
 def test_without_a_journal_the_readable_rows_of_the_catalog_are_kept(sound: Path, tmp_path: Path) -> None:
     root = copy(sound, tmp_path)
     _, marks = state(root)

@@ -14,6 +14,8 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.episode import DONE, Prompt
 from interplay.evaluation.live_judgements import EVALUATION
+from interplay.evaluation.probes import ProbesConfig
+from interplay.learner import checkpoint
 from interplay.stages import evaluate_stage
 
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
@@ -137,6 +139,23 @@ def test_the_report_names_results_of_an_agent_that_was_trained_since(
     interplay("evaluate", tiny(root, *PROBES))
     interplay("report", tiny(root, *PROBES))
     assert json.loads(summary.read_text())["outdated"] == []
+
+
+def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
+    evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(evaluated, tmp_path)
+    newest = checkpoint.complete(root / "run/clone/checkpoints")[-1] / "agent.pt"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    interplay("report", tiny(root, *PROBES))
+    assert json.loads((root / "run/summary.json").read_text())["outdated"] == []
+    assert f"{newest} is damaged" in caplog.text and "trained anew" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["stage", "random", "resting", "bc"])
+def test_an_agent_may_not_have_the_name_of_other_results(name: str) -> None:
+    with pytest.raises(ValueError, match=f"evaluate.agents names '{name}'; a name is made of letters"):
+        ProbesConfig(agents={name: "reward"})
 
 
 def test_results_of_an_agent_that_was_trained_meanwhile_are_not_kept(

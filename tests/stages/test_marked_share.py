@@ -12,6 +12,7 @@ from tiny_runs import opened, tiny
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
+from interplay.learner import checkpoint
 from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.report_stage import marks_by_rater
 from interplay.stages.reward_stage import _warn_without_swaps
@@ -48,6 +49,19 @@ def test_a_stage_that_begins_before_all_is_recorded_says_so(run: Run, caplog: py
     clock.finish()
     freeze_once(run, "clone", EpisodeFilter(), "collect")
     assert not caplog.text
+
+
+def test_a_missing_snapshot_of_a_trained_stage_is_not_made_anew(run: Run) -> None:
+    path = freeze_once(run, "clone", EpisodeFilter(), "collect").path
+    run.stage("clone").begin({}, lambda: None).save()
+    path.unlink()
+    freeze_once(run, "clone", EpisodeFilter(), "collect")  # nothing was trained
+    state = {"step": 2, "description": {}, "weights": {}, "training": {}}
+    checkpoint.save(run.stage("clone").checkpoints, **state)
+    path.unlink()
+    with pytest.raises(ValueError, match=r"clone\.db is missing, which lists the episodes that clone learned from"):
+        freeze_once(run, "clone", EpisodeFilter(), "collect")
+    assert not path.exists()
 
 
 def test_marking_is_recommended_unless_raters_have_left_no_mark(run: Run) -> None:
@@ -87,7 +101,7 @@ def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
     [
         (
             ("reward.dataset.lanes=2",),
-            "probability=0.33 of 2 lanes is less than half a lane. Set reward.dataset.lanes=3,",
+            "their share of 2 lanes is 0.66 / (1 + 0.33), 0.496 lanes, which rounds to 0. Set reward.dataset.lanes=3,",
         ),
         (
             (*(f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")), *READERS),

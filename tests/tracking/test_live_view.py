@@ -303,6 +303,15 @@ def test_ctrl_c_ends_the_watching_alone(
     assert "the run itself continues" in capsys.readouterr().err
 
 
+def test_watching_names_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "mine/clone/stage.json"
+    record.parent.mkdir(parents=True)
+    (record.parent / "metrics.jsonl").touch()
+    record.write_text('{"finished": tr')
+    assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 1
+    assert f"{record} is damaged" in capsys.readouterr().err
+
+
 def test_watching_says_where_there_is_nothing_to_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", f"run.dir={tmp_path}", "run.name=none"]) == 1
     assert "has no active training stage" in capsys.readouterr().err

@@ -98,6 +98,6 @@ def _head(line: bytes, state: bytes, config: VoxelConfig) -> Mapping[str, Any]:
     if head["config"] != config.shape_hash():
         raise ValueError(
             f"the state was saved under other settings (hash {head['config']}, here {config.shape_hash()}): "
-            "make the world from the settings recorded with the episode"
+            "type the env=... and experiment=... that it was recorded with"
         )
     return head

@@ -167,7 +167,7 @@ def from_bytes(state: bytes, config: PlayhouseConfig) -> SavedEpisode:
     if head["config"] != config_hash(config):
         raise ValueError(
             f"the state was saved under other settings (hash {head['config']}, here {config_hash(config)}): "
-            "make the world from the settings recorded with the episode"
+            "type the env=... and experiment=... that it was recorded with"
         )
     count, contact_count = head["numbers"], head.get("deeds", 0)
     if len(body) != 8 * (count + contact_count):
