@@ -40,6 +40,7 @@ from interplay.stages.stage_folder import (
     StageConflict,
     StageFolder,
     damaged,
+    first_of,
     read_json,
     setting_differences,
     write_json,
@@ -205,7 +206,7 @@ def _check_same_world(root: Path, config: Config) -> None:
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
         raise StageConflict(
-            f"{root} holds episodes of another world ({', '.join(changed)}). Type the env=... and experiment=... of "
+            f"{root} holds episodes of another world ({first_of(changed)}). Type the env=... and experiment=... of "
             f"this run again ({root / 'config.json'} has its settings), or give the new world a run of its own with "
             "run.name=..."
         )

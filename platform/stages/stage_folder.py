@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ CHANGEABLE_SETTINGS = frozenset(
 
 CONFIG_FILE = "config.json"  # the configuration of a run
 TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others
+MAX_DIFFERENCES = 8  # of settings, in a message
 LOCK_SECONDS = 10.0  # timeout of a lock: a killed process takes a moment to release it
 LOCK_POLL_SECONDS = 0.1
 
@@ -148,7 +149,7 @@ class StageFolder:
         changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
             raise StageConflict(
-                f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, give the new "
+                f"{self.path} was started with other settings ({first_of(changed)}). Keep the old ones, give the new "
                 "ones a run of their own with run.name=..., or move this folder elsewhere to begin the stage again"
             )
 
@@ -261,6 +262,12 @@ def setting_differences(old: Any, new: Any, path: str = "") -> list[str]:
             found += setting_differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
         return found
     return [] if old == new else [f"{path}: {old!r} -> {new!r}"]
+
+
+def first_of(differences: Sequence[str]) -> str:
+    """The first differences for a message, and the number of the others: another world or agent differs in dozens."""
+    others = len(differences) - MAX_DIFFERENCES
+    return ", ".join([*differences[:MAX_DIFFERENCES], *([f"and {others} more"] if others > 0 else [])])
 
 
 def _try_lock(file: TextIO) -> bool:

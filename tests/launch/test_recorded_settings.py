@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.ray import learner_supervision
 from interplay.stages.baselines import baseline_config
 from interplay.stages.run import recorded_env
-from interplay.stages.stage_folder import StageConflict, StageFolder
+from interplay.stages.stage_folder import MAX_DIFFERENCES, StageConflict, StageFolder
 from interplay.stages.trainees import ImitationTrainee
 from interplay.tracking.run_summary import RunSummary, read_run_summary
 
@@ -185,3 +186,10 @@ def test_a_learner_that_starts_again_leaves_what_another_command_has_recorded(
     opened(settings).stage("clone").begin({}, lambda: None).save(finished=True)
     interplay("clone", settings)
     assert updates_of(config) == 8
+
+
+def test_a_message_names_a_few_of_many_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    interplay("collect", tiny(tmp_path))
+    said = refused("collect", tiny(tmp_path, house=("env=playhouse",)), capsys)
+    assert "holds episodes of another world (env." in said
+    assert said.count(" -> ") == MAX_DIFFERENCES and re.search(r", and \d+ more\)", said)
