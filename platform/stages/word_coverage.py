@@ -47,7 +47,7 @@ def check_coverage(
     )
     if share > MAX_UNKNOWN_SHARE:
         raise CheckpointError(
-            f"{found}. At most {MAX_UNKNOWN_SHARE:.0%} may be unknown: start from an agent and a reward model that "
+            f"{found}. At most {MAX_UNKNOWN_SHARE:.0%} may be unknown: use an agent and a reward model that "
             "were trained on such episodes"
         )
     logger.warning("%s; it reads them as <unknown>", found)
