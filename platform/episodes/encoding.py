@@ -29,7 +29,7 @@ WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
 # Left out of `META_MEMBER` where empty:
 OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people", "reasons"}
-_REMEDY = "restore it from a copy, or remove it and reindex the store"
+_REMEDY = "restore it from a copy, or remove it and type interplay reindex"
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError)  # raised by readers
 EpisodeArrays = Mapping[str, NDArray[Any]]
 
@@ -107,7 +107,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise DamagedEpisode(f"{path} is missing; restore it from a copy, or reindex the store") from error
+        raise DamagedEpisode(f"{path} is missing; restore it from a copy, or type interplay reindex") from error
     except OSError as error:
         raise DamagedEpisode(f"{path} can't be read ({error.strerror}); {_REMEDY}") from error
 

@@ -28,6 +28,7 @@ CHANGEABLE_SETTINGS = frozenset(
 )
 
 CONFIG_FILE = "config.json"  # the configuration of a run
+MEASURING = ("evaluate", "continue")  # stages from whose results no other stage learns
 TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others
 MAX_DIFFERENCES = 8  # of settings, in a message
 LOCK_SECONDS = 10.0  # timeout of a lock: a killed process takes a moment to release it
@@ -148,9 +149,10 @@ class StageFolder:
         before = _with_newer_settings(with_current_names(record["settings"]), settings)
         changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
+            again = ", or move this folder out of the run, to measure again" * (self.path.name in MEASURING)
             raise StageConflict(
-                f"{self.path} was started with other settings ({first_of(changed)}). Keep the old ones, give the new "
-                "ones a run of their own with run.name=..., or move this folder elsewhere to begin the stage again"
+                f"{self.path} was started with other settings ({first_of(changed)}). Keep the old ones, or give "
+                f"the new ones a run of their own with run.name=...{again}"
             )
 
 

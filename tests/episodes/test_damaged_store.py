@@ -128,7 +128,7 @@ def test_a_repair_names_damaged_files_of_listed_episodes(sound: Path, tmp_path: 
     cut.write_bytes(cut.read_bytes()[:500])
     said = "\n".join(repair(root).sentences())
     assert f"Listed, but {cut} is damaged" in said and str(whole) not in said
-    assert "restore it from a copy, or remove it and reindex the store" in said
+    assert "restore it from a copy, or remove it and type interplay reindex" in said
     cut.unlink()
     assert "Listed episodes without a file, which are left out now: 1." in repair(root).sentences()
 

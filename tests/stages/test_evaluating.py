@@ -152,6 +152,16 @@ def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
     assert f"{newest} is damaged" in caplog.text and "trained anew" not in caplog.text
 
 
+def test_an_evaluation_of_other_settings_may_be_moved_away(
+    evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(evaluated, tmp_path)
+    others = tiny(root, *PROBES, "evaluate.seed=5")
+    assert "or move this folder out of the run, to measure again" in refused("evaluate", others, capsys)
+    (root / "run/evaluate").rename(root / "before")
+    interplay("evaluate", others)
+
+
 @pytest.mark.parametrize("name", ["stage", "random", "resting", "bc"])
 def test_an_agent_may_not_have_the_name_of_other_results(name: str) -> None:
     with pytest.raises(ValueError, match=f"evaluate.agents names '{name}'; a name is made of letters"):
