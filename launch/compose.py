@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib import resources
 from typing import Any
 
@@ -34,9 +34,11 @@ def compose(overrides: Sequence[str]) -> Config:
     """
     settings = _composed(overrides)
     try:
-        return build_settings(settings)
+        config = build_settings(settings)
     except SettingsError as error:
         raise SettingsError(_without_misfit(overrides, error.problems)) from error
+    typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run."))
+    return replace(config, run=replace(config.run, typed=typed))
 
 
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:

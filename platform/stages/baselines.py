@@ -134,7 +134,7 @@ def refuse_shorter(run: Run) -> None:
         changed.append(f"'baselines=[{','.join(sorted({*run.config.baselines, *shorter}))}]'")
     raise ValueError(
         f"these baselines were trained for less long than the run: {', '.join(shorter.values())}. Train them on with: "
-        f"{' '.join([run.command('demo'), *changed])} and the other settings of the run; or remove their folders"
+        f"{' '.join([run.command('demo'), *changed])}; or remove their folders"
     )
 
 

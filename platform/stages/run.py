@@ -12,6 +12,7 @@ runs/<name>/
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.config import Config
+from interplay.stages.config import Config, RunConfig
 from interplay.stages.rounds import (
     SHARED_STAGES,
     check_order,
@@ -149,9 +150,18 @@ class Run:
         return self.root / "store" / "snapshots" / f"{prefix}{stage}.db"
 
     def command(self, verb: str) -> str:
-        """What to type for a verb in this run and round; what a baseline lacks, its run lacked when it was copied."""
-        of_round = f" run.round={self.round}" if self.round > 1 and verb not in SHARED_STAGES else ""
-        return f"interplay {verb} {typed_name(self.base or self.root)}{of_round}"
+        """What to type for a verb in this run and round.
+
+        With the settings that are typed now or, if there are none, were typed when the run was last recorded. What a
+        baseline lacks, its run lacked when it was copied.
+        """
+        words = [typed_name(self.base or self.root)]
+        if self.round > 1 and verb not in SHARED_STAGES:
+            words.append(f"run.round={self.round}")
+        if self.config.run.seed != RunConfig.seed:
+            words.append(f"run.seed={self.config.run.seed}")
+        typed = self.config.run.typed or _recorded_words(self._config_file)
+        return " ".join(["interplay", verb, *words, *map(shlex.quote, typed)])
 
 
 def open_run(config: Config) -> Run:
@@ -194,6 +204,14 @@ def recorded_env(root: Path) -> Mapping[str, Any] | None:
         raise damaged(file, f"its 'env' is {env!r}")
     current: Mapping[str, Any] = with_current_names(env, "env")
     return current
+
+
+def _recorded_words(file: Path) -> tuple[str, ...]:
+    """The settings that were typed when a configuration was recorded; none if it can't be read."""
+    try:
+        return tuple(map(str, json.loads(file.read_text())["run"].get("typed", ())))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return ()
 
 
 def _check_same_world(root: Path, config: Config) -> None:

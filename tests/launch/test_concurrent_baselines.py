@@ -232,8 +232,8 @@ def test_a_baseline_shorter_than_the_run_is_not_evaluated(tmp_path: Path, capsys
     for verb in ("evaluate", "continue"):
         said = refused(verb, settings, capsys)
         assert "bc_long (clone: 24 of 26 updates)" in said
-        typed = f"interplay demo run.name=run run.dir={tmp_path} reinforce.training.updates=9 'baselines=[bc_long]'"
-        assert typed in said
+        assert f"interplay demo run.name=run run.dir={tmp_path} env=room " in said
+        assert "runtime.threads=1 reinforce.training.updates=9 'baselines=[bc_long]'; or remove" in said
 
 
 def test_a_variant_is_as_long_as_the_run_unless_it_says_otherwise(
@@ -254,12 +254,12 @@ def test_a_variant_is_as_long_as_the_run_unless_it_says_otherwise(
         record = {"settings": {}, "finished": True, "seconds": 1.0, "updates": made}
         write_json(root / stage / "stage.json", record)
     said = refused("evaluate", settings, capsys)
-    assert "slow (reinforce: 8 of 9 updates)" in said and "brief" not in said
-    assert f"interplay demo run.name=run run.dir={tmp_path} and the other settings of the run" in said
+    assert "slow (reinforce: 8 of 9 updates)" in said and "brief (" not in said
+    assert f"interplay demo run.name=run run.dir={tmp_path} env=room " in said
 
 
 def test_a_baseline_names_its_run_in_what_to_type(tmp_path: Path) -> None:
-    run = opened(tiny(tmp_path))
+    run = opened([f"run.dir={tmp_path}"])
     baseline = Run(run.root / "baselines/bc_long", run.config, base=run.root)
     assert baseline.command("clone") == run.command("clone") == f"interplay clone run.name=run run.dir={tmp_path}"
     assert Run(Path("runs/mine"), run.config).command("clone") == "interplay clone run.name=mine"

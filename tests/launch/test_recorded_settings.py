@@ -193,3 +193,17 @@ def test_a_message_names_a_few_of_many_differences(tmp_path: Path, capsys: pytes
     said = refused("collect", tiny(tmp_path, house=("env=playhouse",)), capsys)
     assert "holds episodes of another world (env." in said
     assert said.count(" -> ") == MAX_DIFFERENCES and re.search(r", and \d+ more\)", said)
+
+
+def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path: Path) -> None:
+    named = [f"run.dir={tmp_path}", "run.name=mine", "run.seed=3"]
+    run = opened([*named, "env=room", "env.objects=[2,3]"])
+    command = f"interplay clone run.name=mine run.dir={tmp_path} run.seed=3"
+    assert run.command("clone") == f"{command} env=room 'env.objects=[2,3]'"
+    assert opened(named).command("clone") == command
+    run.root.mkdir()
+    run.record_config()
+    assert opened(named).command("clone") == f"{command} env=room 'env.objects=[2,3]'"
+    assert opened([*named, "agent=5m"]).command("clone") == f"{command} agent=5m"
+    (run.root / "config.json").write_text("{")
+    assert opened(named[:2]).command("clone") == f"interplay clone run.name=mine run.dir={tmp_path}"
