@@ -41,7 +41,7 @@ def reinforce(run: Run) -> None:
     clock = run.begin(STAGE, reinforce_settings(run))
     if folder.finished_at(config.training.updates):
         return
-    check_newest(run.root, run.round)
+    check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_tasks(snapshot, config)

@@ -8,10 +8,10 @@ episodes of rounds up to N. The demonstrations of `collect` are round 0.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from interplay.core.typed_name import typed_name
 from interplay.stages.config import Config
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
@@ -50,8 +50,8 @@ def config_of_round(config: Config) -> Config:
     )
 
 
-def check_order(root: Path, number: int) -> None:
-    """Checks that the round before has an agent.
+def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:
+    """Checks that the round before has an agent. `command` says what to type for a verb.
 
     Raises:
         StageConflict: its reinforce stage has not finished.
@@ -61,12 +61,13 @@ def check_order(root: Path, number: int) -> None:
         due = next((each for each in rounds if not stage_folder(root, each, "reinforce").finished), rounds[-1] + 1)
         raise StageConflict(
             f"round {number} records and improves the agent of round {number - 1}, which has none yet; type: "
-            f"interplay round {due} {typed_name(root)}"
+            + command(f"round {due}")
         )
 
 
-def check_newest(root: Path, number: int) -> None:
-    """Checks that no later round has begun: its agent descends from the one of this round.
+def check_newest(root: Path, number: int, command: Callable[[str], str]) -> None:
+    """Checks that no later round has begun: its agent descends from the one of this round. `command` says what to type
+    for a verb.
 
     Raises:
         StageConflict: a later round has begun.
@@ -75,7 +76,7 @@ def check_newest(root: Path, number: int) -> None:
         later = round_folder(root, number + 1)
         raise StageConflict(
             f"{later} began from the agent of round {number}, which is therefore not trained further; continue with: "
-            f"interplay round {number + 1} {typed_name(root)}, or remove {later}"
+            f"{command(f'round {number + 1}')}, or remove {later}"
         )
 
 

@@ -156,7 +156,7 @@ class Run:
         baseline lacks, its run lacked when it was copied.
         """
         words = [typed_name(self.base or self.root)]
-        if self.round > 1 and verb not in SHARED_STAGES:
+        if self.round > 1 and verb not in SHARED_STAGES and not verb.startswith("round "):
             words.append(f"run.round={self.round}")
         if self.config.run.seed != RunConfig.seed:
             words.append(f"run.seed={self.config.run.seed}")
@@ -172,7 +172,7 @@ def open_run(config: Config) -> Run:
         StageConflict: the run holds episodes of another world, or the round before has no agent.
     """
     root = config.run.root
-    check_order(root, config.run.round)
+    check_order(root, config.run.round, Run(root, config).command)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -168,7 +168,8 @@ def test_a_finished_round_is_not_repeated_and_the_one_before_stays_as_it_was(sec
 
 def test_rounds_out_of_order_are_refused(first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = copied(first, tmp_path)
-    assert "type: interplay round 2 run.name=run" in refused("reinforce", settings(root, "run.round=3"), capsys)
+    said = refused("reinforce", settings(root, "run.round=3"), capsys)
+    assert f"type: interplay round 2 run.name=run run.dir={root} env=room" in said and "run.round" not in said
     assert not (root / "run" / "round-3").exists()
     assert "belongs to the run" in refused("clone", settings(root, "run.round=2"), capsys)
     assert not (root / "run" / "round-2").exists(), "the refused verb did not begin the round"
