@@ -15,6 +15,7 @@ from pathlib import Path
 from interplay.evaluation.probes import probe_kinds
 from interplay.evaluation.results_page import added_seeds, write_results_page
 from interplay.launch.complete_round import complete_round, refuse_other_settings
+from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import Config
 from interplay.stages.orderings_results import budget_of, seed_results
 from interplay.stages.rounds import config_of_round
@@ -43,12 +44,16 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     rounds = [_rounds(config, seed) for seed in config.orderings.seeds]
     for each in chain.from_iterable(rounds):
         refuse_other_settings(Run(each.run.root, config_of_round(each)))
-    for first, *later in rounds:
-        run = opened(first)
-        complete_round(run)
-        for each in later:
-            complete_round(opened(each))
-        results.append(seed_results(run))
+    with StopRequest() as stop:
+        for first, *later in rounds:
+            run = opened(first)
+            for each in chain([run], map(opened, later)):  # a round is opened when the one before is done
+                complete_round(each)
+                if stop.requested:  # too late for the round, whose report was being written
+                    raise Interrupted(
+                        f"stopped; {each.folder} is done, and the same command continues with the next run"
+                    )
+            results.append(seed_results(run))
     return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))
 
 

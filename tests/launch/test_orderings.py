@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,12 +14,16 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.results_page import read_seeds
+from interplay.launch import paper_orderings
+from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
+from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.baselines import BASELINES, baseline_config
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import report
+from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageConflict, setting_differences, write_json
 
 # Enough episodes that the agents of the cells know the words of the probes.
@@ -109,6 +115,21 @@ def test_rounds_of_a_seed_play_the_same_probes(tmp_path: Path) -> None:
     trained = (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns
     interplay("orderings", settings)
     assert (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns == trained, "what is done is not done again"
+
+
+def test_a_stop_while_the_report_of_a_seed_is_written_begins_no_other_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = []
+
+    def complete(run: Run) -> None:
+        begun.append(run.config.run.seed)
+        with StopRequest():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(paper_orderings, "complete_round", complete)
+    assert main(["orderings", *tiny(tmp_path, "orderings.seeds=[7,8]")]) == INTERRUPTED
+    assert begun == [7] and f"{tmp_path}/run-seed-7 is done, and the same command continues" in capsys.readouterr().err
 
 
 VARIANTS = (
