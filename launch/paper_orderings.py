@@ -47,11 +47,11 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     with StopRequest() as stop:
         for first, *later in rounds:
             run = opened(first)
-            for each in chain([run], map(opened, later)):  # a round is opened when the one before is done
-                complete_round(each)
+            for played in chain([run], map(opened, later)):  # a round is opened when the one before is done
+                complete_round(played)
                 if stop.requested:  # too late for the round, whose report was being written
                     raise Interrupted(
-                        f"stopped; {each.folder} is done, and the same command continues with the next run"
+                        f"stopped; {played.folder} is done, and the same command continues with the next run"
                     )
             results.append(seed_results(run))
     return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))
