@@ -32,6 +32,8 @@ def compose(overrides: Sequence[str]) -> Config:
     Raises:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
+    if any(word.lstrip("+").startswith("run.typed=") for word in overrides):
+        raise SettingsError(["run.typed records what is typed, and is not typed itself: leave it out"])
     settings = _composed(overrides)
     try:
         config = build_settings(settings)

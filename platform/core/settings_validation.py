@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -80,7 +81,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
     Of sizes, as '18m', always the list, in order: the one with the most similar letters may be far from the nearest.
     """
-    sizes = {one: int(one[:-1]) for one in known if one[:-1].isdigit()}
+    sizes = {one: int(one[:-1]) for one in known if re.fullmatch("[0-9]+m", one)}
     nearest = "" if sizes else _nearest(name, known)
     return nearest or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from interplay.episodes.catalog_journal import (
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
+
+log = logging.getLogger(__name__)
 
 CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
 
@@ -92,9 +95,10 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
         salvaged = catalog.count_marks() - before
         catalog.rewrite_journal()
     with EpisodeStore(root) as store:
+        index = store.reindex(sweep_older_than=sweep_older_than)
         return Repair(
-            index=store.reindex(sweep_older_than=sweep_older_than),
-            damaged_episodes=tuple(_damaged_episodes(store)),
+            index=index,
+            damaged_episodes=tuple(_damaged_episodes(store, set(index.added))),
             episodes=len(store),
             marks=len(store.marks()),
             salvaged=salvaged,
@@ -104,9 +108,11 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
         )
 
 
-def _damaged_episodes(store: EpisodeStore) -> Iterator[str]:
+def _damaged_episodes(store: EpisodeStore, just_read: Collection[str]) -> Iterator[str]:
     """What is wrong with the files of listed episodes, as far as their metadata show it."""
-    for path in store.paths().values():
+    paths = [path for episode, path in store.paths().items() if episode not in just_read]
+    log.info("reading the metadata of %s listed episodes", f"{len(paths):,}")  # some 0.6 ms each
+    for path in paths:
         try:
             load_meta(store.root / path)
         except (DamagedEpisode, UnknownFormat) as error:

@@ -40,7 +40,7 @@ class RunConfig:
     dir: str = RUNS
     seed: int = 1
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
-    typed: tuple[str, ...] = ()  # the other settings as they were typed, for messages that say what to type; not typed
+    typed: tuple[str, ...] = ()  # the settings of other sections as they were typed, for messages that say what to type
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or self.name in (".", ".."):

@@ -112,10 +112,9 @@ def _warn_without_swaps(run: Run, agent: Agent) -> None:
     if wanted and not swaps.swapped_lanes(lanes):
         least = math.floor(0.5 * (1 + swaps.probability) / swaps.probability) + 1
         logger.warning(
-            "no lane shows swapped episodes: with %s.augmentation.probability=%g, their share of %d lanes is "
-            "%g / (1 + %g), %.3f lanes, which rounds to 0. Set %s.dataset.lanes=%d, or %s.augmentation.swaps=windows",
-            *(STAGE, swaps.probability, lanes, lanes * swaps.probability, swaps.probability),
-            *(lanes * swaps.probability / (1 + swaps.probability), STAGE, least * readers, STAGE),
+            "no lane shows swapped episodes: of %d lanes, the share p / (1 + p) with p=%s.augmentation.probability=%g "
+            "is less than half a lane. Set %s.dataset.lanes=%d, or %s.augmentation.swaps=windows",
+            *(lanes, STAGE, swaps.probability, STAGE, least * readers, STAGE),
         )
 
 

@@ -121,6 +121,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("agent=7m", "agent: there is no '7m'. Known: nano, 5m, 18m, 71m, 165m."),
         ("agent.size=7m", "agent: no size is called '7m'. Known: nano, 5m, 18m, 71m, 165m."),
         ("env=playhose", "env: no world is called 'playhose'. Did you mean 'playhouse'?"),
+        ("run.typed=[a]", "run.typed records what is typed, and is not typed itself: leave it out"),
         ("run=2", "run is a section; set one of its fields, as run.NAME=2"),
         ("run.seed", "'run.seed' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),

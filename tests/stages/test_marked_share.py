@@ -101,7 +101,7 @@ def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
     [
         (
             ("reward.dataset.lanes=2",),
-            "their share of 2 lanes is 0.66 / (1 + 0.33), 0.496 lanes, which rounds to 0. Set reward.dataset.lanes=3,",
+            "p=reward.augmentation.probability=0.33 is less than half a lane. Set reward.dataset.lanes=3,",
         ),
         (
             (*(f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")), *READERS),

@@ -98,6 +98,6 @@ def _head(line: bytes, state: bytes, config: VoxelConfig) -> Mapping[str, Any]:
     if head["config"] != config.shape_hash():
         raise ValueError(
             f"the state was saved under other settings (hash {head['config']}, here {config.shape_hash()}): "
-            "type the env=... and experiment=... that it was recorded with"
+            "use the settings of the world that it was recorded with, as env=... and experiment=..."
         )
     return head

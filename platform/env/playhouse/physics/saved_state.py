@@ -167,7 +167,7 @@ def from_bytes(state: bytes, config: PlayhouseConfig) -> SavedEpisode:
     if head["config"] != config_hash(config):
         raise ValueError(
             f"the state was saved under other settings (hash {head['config']}, here {config_hash(config)}): "
-            "type the env=... and experiment=... that it was recorded with"
+            "use the settings of the world that it was recorded with, as env=... and experiment=..."
         )
     count, contact_count = head["numbers"], head.get("deeds", 0)
     if len(body) != 8 * (count + contact_count):
