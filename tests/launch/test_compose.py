@@ -13,7 +13,7 @@ import pytest
 
 import interplay.conf
 from interplay.agent.sizes import SIZES
-from interplay.core.settings_validation import SettingsError
+from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.core.typed_name import typed_name
 from interplay.env import registry
 from interplay.episodes.vocabulary import VocabularyConfig
@@ -351,6 +351,11 @@ def test_print_config_is_json_of_every_section(capsys: pytest.CaptureFixture[str
                 complete(shown[field.name], getattr(built, field.name))
 
     complete(printed, compose(["experiment=demo", "run.seed=7"]))
+
+
+def test_the_nearest_name_is_said_but_for_sizes() -> None:
+    assert did_you_mean("2026112", ["20261127", "mine"]) == " Did you mean '20261127'?"
+    assert did_you_mean("6m", ["165m", "5m", "nano"]) == " Known: nano, 5m, 165m."
 
 
 def test_a_text_of_digits_is_typed_in_quotes() -> None:
