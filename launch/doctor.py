@@ -21,7 +21,7 @@ from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
 from interplay.launch.memory_need import TRAINED, memory_needs, needs_of_other_sizes
-from interplay.launch.stage_devices import unavailable_settings
+from interplay.launch.stage_devices import SOFTWARE_BF16, slow_precisions, unavailable_settings
 from interplay.stages.config import Config
 
 PACKAGE = "interplay"
@@ -181,7 +181,7 @@ def compiled_code(environment: Mapping[str, str]) -> Check:
     playhouse = importlib.util.find_spec(f"{PACKAGE}.env.playhouse")
     if playhouse is None or playhouse.origin is None:
         return Check("renderer", "fail", f"{PACKAGE}.env.playhouse is not installed", "pip install -e .")
-    return compiled_at(Path(playhouse.origin).parent / "__pycache__")
+    return compiled_at(Path(playhouse.origin).parent)
 
 
 def compiled_at(folder: Path) -> Check:
@@ -254,9 +254,9 @@ def memory(root: Path) -> Check:
 
 
 def devices_of_stages(config: Config) -> list[Check]:
-    """Settings that need a device which is not here."""
-    found = unavailable_settings(config)
-    return [Check(setting, "fail", error.problem, error.remedy) for setting, error in found.items()]
+    """Settings that need a device which is not here, or instructions that a device here lacks."""
+    missing = [Check(name, "fail", error.problem, error.remedy) for name, error in unavailable_settings(config).items()]
+    return missing + [Check(name, "note", SOFTWARE_BF16, f"set {name}=fp32") for name in slow_precisions(config)]
 
 
 def memory_of_stages(config: Config) -> list[Check]:

@@ -11,7 +11,7 @@ from interplay.launch.memory_need import refuse_too_large, refuse_too_large_base
 from interplay.launch.opened_run import opened, opened_for_work
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import stages_of_round
-from interplay.launch.stage_devices import refuse_unavailable
+from interplay.launch.stage_devices import check_devices
 from interplay.stages.config import Config
 
 
@@ -33,7 +33,7 @@ def compare_seeds(config: Config) -> int:
 
 
 def _refuse_unfit_round(config: Config) -> None:
-    refuse_unavailable(config)
+    check_devices(config)
     for stage in stages_of_round(config.run.round):
         refuse_too_large(config, stage.name)
     if config.run.round == 1:

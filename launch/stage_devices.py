@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from contextlib import closing
 
 from interplay.core.settings_validation import SettingsError
 from interplay.gpu_render.triton_found import has_triton, is_interpreted
 from interplay.launch.memory_need import TRAINED, draws_pictures
-from interplay.learner.device import Unavailable, find_device
+from interplay.learner.device import Unavailable, computes_bf16, find_device
 from interplay.stages.config import Config
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import drawable, recorded_views
 from interplay.stages.stage_config import LEARNED_REWARDS
 
+logger = logging.getLogger(__name__)
+
 DRAWN_ROLLOUTS = "reinforce.actor.drawn_by"
+SOFTWARE_BF16 = "this device computes bf16 in software, mostly over ten times slower than fp32"
+ACTING = frozenset({"collect_agent", "reinforce", "evaluate", "continue"})  # in which agents play
 
 
 def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> dict[str, Unavailable]:
     """Each setting of `stages` that asks for a device which this machine lacks, or by which a GPU would draw
-    pictures that it can't; with what is wrong and what to type.
+    pictures that it can't; with what is wrong and what to type. Stages are named as their groups of settings.
 
     Under Ray with the address of a cluster, where stages run elsewhere, this machine is not looked at.
     """
-    devices = {f"{stage}.learner.device": getattr(config, stage).learner.device for stage in stages}
-    if "reinforce" in stages:
+    trained = [stage for stage in TRAINED if stage in stages]
+    devices = {f"{stage}.learner.device": getattr(config, stage).learner.device for stage in trained}
+    if ACTING.intersection(stages):
         devices["actors.device"] = config.actors.device
     found: dict[str, Unavailable] = {}
     for setting, device in {} if _elsewhere(config) else devices.items():
@@ -32,7 +38,7 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
             find_device(device, setting)
         except Unavailable as error:
             found[setting] = error
-    for stage in stages:
+    for stage in trained:
         settings = getattr(config, stage)
         reads = stage != "reinforce" or settings.learner.objective.weights.needs_demonstrations
         if reads and draws_pictures(settings.dataset) and f"{stage}.learner.device" not in found:
@@ -46,6 +52,40 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
         except Unavailable as error:
             found[DRAWN_ROLLOUTS] = error
     return found
+
+
+def slow_precisions(config: Config, stages: Collection[str] = TRAINED) -> list[str]:
+    """The settings of `stages` that ask for bf16 on a device of this machine which computes it in software."""
+    if _elsewhere(config):
+        return []
+    asked = {}
+    for stage in TRAINED:
+        if stage in stages:
+            learner = getattr(config, stage).learner
+            asked[f"{stage}.learner.precision"] = learner.precision, learner.device
+    if "reinforce" in stages and _scores(config):
+        asked["reinforce.scoring_precision"] = config.reinforce.scoring_precision, config.reinforce.learner.device
+    if ACTING.intersection(stages):
+        asked["actors.precision"] = config.actors.precision, config.actors.device
+    return [
+        setting
+        for setting, (precision, device) in asked.items()
+        if precision == "bf16" and _is_here(device) and not computes_bf16(find_device(device, setting))
+    ]
+
+
+def _is_here(device: str) -> bool:
+    try:
+        find_device(device)
+    except Unavailable:
+        return False
+    return True
+
+
+def _scores(config: Config) -> bool:
+    """Whether reinforcement computes a learned reward or a reference policy."""
+    settings = config.reinforce
+    return settings.reward in LEARNED_REWARDS or settings.learner.objective.weights.gate_kl > 0
 
 
 def _check_drawn_rollouts(config: Config) -> None:
@@ -64,14 +104,14 @@ def _check_drawn_rollouts(config: Config) -> None:
 
 
 def _check_drawing_workers(config: Config, draws: str, remedy: str) -> None:
-    runtime, reinforce = config.runtime, config.reinforce
+    runtime = config.runtime
     if config.actors.inference != "service":
         raise Unavailable(
             f"{draws}: under Ray, actors that decide themselves have no GPU",
             f"add actors.inference=service, or {remedy}",
         )
     gpus = {"actors.service": config.actors.service.gpus, "runtime.learner": runtime.learner.gpus}
-    if reinforce.reward in LEARNED_REWARDS or reinforce.learner.objective.weights.gate_kl > 0:
+    if _scores(config):
         gpus["runtime.reward.resources"] = runtime.reward.resources.gpus
     missing = [f"{name}.gpus" for name, count in gpus.items() if not count]
     if is_interpreted():
@@ -122,11 +162,13 @@ def _elsewhere(config: Config) -> bool:
     return config.runtime.kind == "ray" and config.runtime.address is not None
 
 
-def refuse_unavailable(config: Config, stages: Collection[str] = TRAINED) -> None:
-    """Refuses to begin stages that would fail for lack of a device.
+def check_devices(config: Config, stages: Collection[str] = TRAINED) -> None:
+    """Refuses to begin stages that would fail for lack of a device, and warns of bf16 that is computed in software.
 
     Raises:
         SettingsError: see `unavailable_settings`.
     """
     if found := unavailable_settings(config, stages):
         raise SettingsError([str(error) for error in found.values()])
+    if slow := slow_precisions(config, stages):
+        logger.warning("%s; add %s", SOFTWARE_BF16, " ".join(f"{setting}=fp32" for setting in slow))

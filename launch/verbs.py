@@ -20,10 +20,10 @@ from rich.console import Console
 from interplay.core.settings_group import settings_group
 from interplay.episodes.repair import repair
 from interplay.launch import doctor
-from interplay.launch.memory_need import TRAINED, refuse_too_large
+from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.opened_run import opened_for_work
 from interplay.launch.pipeline import STAGES, PipelineStage
-from interplay.launch.stage_devices import refuse_unavailable
+from interplay.launch.stage_devices import check_devices
 from interplay.stages.config import Config
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
@@ -58,7 +58,7 @@ class Verb:
 
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
-        refuse_unavailable(config, {settings_group(stage.name)} & set(TRAINED))
+        check_devices(config, {settings_group(stage.name)})
         refuse_too_large(config, stage.name)
         if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
             raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interplay.launch import doctor
+from interplay.env.playhouse.render.scene import warm_up
+from interplay.launch import doctor, stage_devices
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.doctor import Check, Requirement
@@ -58,6 +59,42 @@ def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, caps
     assert main(["demo", f"run.dir={tmp_path}", *named]) == 1
     assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []  # nothing has begun
+
+
+def test_bf16_that_is_computed_in_software_is_noted_and_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["clone.learner.precision=bf16", "actors.precision=bf16", "reinforce.scoring_precision=bf16"]
+    monkeypatch.setattr(stage_devices, "computes_bf16", lambda device: device.type == "cuda")
+    checks = doctor.devices_of_stages(compose(asked))
+    assert [(check.name, check.level, check.advice) for check in checks] == [
+        ("clone.learner.precision", "note", "set clone.learner.precision=fp32"),
+        ("reinforce.scoring_precision", "note", "set reinforce.scoring_precision=fp32"),
+        ("actors.precision", "note", "set actors.precision=fp32"),
+    ]
+    for verb, slow in (("clone", asked[0]), ("evaluate", asked[1])):
+        assert main([verb, f"run.dir={tmp_path}", *asked]) == 1, "nothing is recorded yet"
+        (warning,) = [message for message in caplog.messages if "in software" in message]
+        caplog.clear()
+        assert warning.endswith(f"; add {slow.replace('bf16', 'fp32')}")
+    success = ["reinforce.reward=success", "reinforce.actor.achieved=true"]
+    unscored = [*success, "reinforce.learner.objective.weights.gate_kl=0"]
+    assert stage_devices.slow_precisions(compose([*asked[1:], *unscored])) == ["actors.precision"]
+    there = ["clone.learner.device=cuda:9", *asked[:1]]
+    assert [check.level for check in doctor.devices_of_stages(compose(there))] == ["fail"], "refused for its device"
+    elsewhere = ["runtime=ray", "runtime.address=ray://head:10001"]
+    assert doctor.devices_of_stages(compose([*elsewhere, *asked])) == []
+    monkeypatch.setattr(stage_devices, "computes_bf16", lambda device: True)
+    assert doctor.devices_of_stages(compose(asked)) == []
+
+
+def test_agents_that_play_on_a_missing_gpu_are_refused_by_each_stage_in_which_they_play(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("collect-agent", "reinforce", "evaluate", "continue"):
+        assert main([verb, f"run.dir={tmp_path}", "actors.device=cuda:9"]) == 1
+        assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
@@ -216,6 +253,12 @@ def test_the_renderers_cache_is_cold_until_something_was_compiled(tmp_path: Path
     assert "not compiled yet" in doctor.compiled_code(environment).seen
     write(tmp_path, "cache/playhouse_1/raycast.draw-7.py311.nbi", "")
     assert doctor.compiled_code(environment).seen.startswith("1 compiled")
+
+
+def test_what_the_installed_renderer_has_compiled_is_found() -> None:
+    warm_up(lambda text: None)
+    check = doctor.compiled_code(os.environ)
+    assert check.level == "ok" and "compiled functions in" in check.seen
 
 
 def test_an_account_is_found_in_netrc_or_in_the_environment(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tiny_runs import interplay, opened, rows
 
+from interplay.launch.compose import compose
+from interplay.launch.stage_devices import slow_precisions
 from interplay.stages.shared_parts import start_from
 
 TRAINED = ("clone", "reward", "reinforce")
@@ -33,6 +35,8 @@ SMALL = (
 @pytest.mark.slow
 def test_every_stage_of_the_papers_agent_makes_two_updates(tmp_path: Path) -> None:
     settings = [*SMALL, f"run.dir={tmp_path}"]
+    # In software, bf16 would take most of an hour.
+    settings += [f"{setting}=fp32" for setting in slow_precisions(compose(settings))]
     for verb in ("collect", "clone", "collect-agent", "mark", "reward", "reinforce"):
         interplay(verb, settings)
     for stage in TRAINED:
