@@ -73,7 +73,12 @@ def enter(page: Page, origin: str, study: str) -> None:
     page.get_by_test_id("statement-0").check()
     page.get_by_test_id("agree").click()
     page.get_by_test_id("ready").click()
-    wait_for_pictures(page, 25)  # before a slow machine makes them smaller
+    wait_for_pictures(page, 25)
+
+
+def wait_for_full_size(page: Page) -> None:
+    """Waits until the page says nothing of a slow connection."""
+    expect(page.locator("#message")).to_be_empty(timeout=FILM_MS)
 
 
 def wait_for_pictures(page: Page, shown: int) -> None:
@@ -90,10 +95,11 @@ def take_over(page: Page, origin: str) -> None:
     enter(page, origin, "help")
     page.get_by_test_id("view").focus()
     page.keyboard.press("t")
-    page.keyboard.down("KeyW")
-    wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
+    page.keyboard.down("KeyS")  # away from what the agent stands before
+    wait_for_pictures(page, page.evaluate("window.studio.shown") + 40)
+    page.keyboard.up("KeyS")
+    wait_for_full_size(page)
     page.screenshot(path=ROOT / "docs" / "studio-copilot.png", full_page=True)
-    page.keyboard.up("KeyW")
     page.keyboard.press("t")
     page.get_by_test_id("finish").click()
     page.get_by_test_id("saved").wait_for()
@@ -107,6 +113,7 @@ def judge(page: Page, origin: str) -> None:
     page.keyboard.press("Enter")
     page.locator("#dialogue li", has_text="go to the ball").wait_for()
     wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
+    wait_for_full_size(page)
     page.get_by_test_id("finish").click()
     page.get_by_text("Was your last request done?").wait_for()
     page.screenshot(path=ROOT / "docs" / "studio-judge.png", full_page=True)
