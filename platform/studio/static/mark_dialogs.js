@@ -1,6 +1,7 @@
 // The dialogs of the marking page. `open` and `close` show one at a time.
 import { byId, fill, make } from './dom.js';
 import { assigned, DEFAULT_KEYS, keyName, readable } from './keys.js';
+import { minutes } from './playback.js';
 import { word } from './words.js';
 
 const REASONS = ['unusable.picture', 'unusable.words', 'unusable.nothing', 'unusable.other'];
@@ -64,9 +65,11 @@ export function showRules() {
 /** The answers of a practice recording. @param {any} result @param {() => any} act what follows */
 export function showResults(result, act) {
   const lines = result.answers.map((/** @type {any} */ answer) => {
-    const at = `${Math.floor(answer.seconds / 60)}:${(answer.seconds % 60).toFixed(1).padStart(4, '0')}`;
-    const key = answer.right ? 'practice.right' : answer.late === null ? 'practice.missed' : 'practice.wrong';
-    return make('p', { class: `note ${answer.right ? 'good' : 'bad'}`, text: word(key, { at, late: answer.late, sign: answer.sign > 0 ? '▲' : '▼' }) });
+    const at = minutes(answer.seconds);
+    const right = answer.late < 0 ? 'practice.early' : 'practice.right';
+    const key = answer.right ? right : answer.late === null ? 'practice.missed' : 'practice.wrong';
+    const late = Math.abs(answer.late);
+    return make('p', { class: `note ${answer.right ? 'good' : 'bad'}`, text: word(key, { at, late, sign: answer.sign > 0 ? '▲' : '▼' }) });
   });
   open(
     heading(word('practice.title', { f1: result.f1.toFixed(2) })), ...lines,

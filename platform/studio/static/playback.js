@@ -78,10 +78,13 @@ export function loadedParts(film) {
   return [...chunks.keys()].map((number) => [number * span, Math.min(plan.frames, (number + 1) * span)]);
 }
 
-/** A time of a film, as 1:02.50. @param {any} film @param {number} frame */
-export function clock(film, frame) {
-  const at = frame / film.plan.rate;
-  return `${Math.floor(at / 60)}:${(at % 60).toFixed(2).padStart(5, '0')}`;
+/** The time of a frame of a film. @param {any} film @param {number} frame */
+export const clock = (film, frame) => minutes(frame / film.plan.rate);
+
+/** Seconds as 1:02.50. @param {number} seconds */
+export function minutes(seconds) {
+  const hundredths = Math.round(seconds * 100);
+  return `${Math.floor(hundredths / 6000)}:${((hundredths % 6000) / 100).toFixed(2).padStart(5, '0')}`;
 }
 
 /** The percentage of the recorded steps that were on screen, of those after a frame. @param {any} film @param {number} [after] */

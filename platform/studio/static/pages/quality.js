@@ -4,6 +4,7 @@ import { byId, fill, make } from '../dom.js';
 import { Film } from '../film.js';
 import { keyName } from '../keys.js';
 import { begin, say } from '../page.js';
+import { clock } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
@@ -77,7 +78,7 @@ async function open(each) {
   if (film !== opened) return; // another one has been chosen since
   byId('finish').disabled = false;
   fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
-    make('button', { class: 'go', text: `${(spoken.frame / film.plan.rate).toFixed(1)} s`, onclick: () => film.want(spoken.frame) }),
+    make('button', { class: 'go', text: clock(film, spoken.frame), 'aria-label': word('mark.go', { clock: clock(film, spoken.frame) }), onclick: () => film.want(spoken.frame) }),
     make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
   draw();
   byId('bar').focus();
@@ -85,7 +86,7 @@ async function open(each) {
 
 /** @param {number} frame */
 function shown(frame) {
-  byId('number').textContent = word('mark.number', { frame, clock: `${(frame / film.plan.rate).toFixed(2)} s` });
+  byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
   draw();
 }
 
