@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from interplay.env.world import Action, Start, View, World
+from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes import transcript
 from interplay.episodes.drawn_rows import DrawnRows, RowDrawer
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
@@ -17,16 +18,19 @@ from interplay.episodes.episode_cache import EpisodeCache
 
 Row = tuple[int, Mapping[str, View], World]
 
+ROUNDING = 1e-3  # absolute and relative, by which a world may differ on another machine
+
 
 def resimulate(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Row]:
     """Yields (row, views of the roles in `observers`, world) for each of the N + 1 rows, `world.facts()` in step.
 
     Rows are restored from poses if the episode has them; otherwise the recorded actions of all roles are executed
-    again from the recorded initial state. Stored pictures are returned unchanged, others are drawn. The world needs the
-    configuration of the recording, except for settings that only affect pictures.
+    again from the recorded initial state, and rewards and stored vectors are compared with what they lead to. Stored
+    pictures are returned unchanged, others are drawn. The world needs the configuration of the recording, except for
+    settings that only affect pictures.
 
     Raises:
-        ValueError: the world differs from the recorded one in name or version.
+        ValueError: the world differs from the recorded one in name or version, or the recorded actions lead elsewhere.
     """
     _check_same_world(world, episode)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
@@ -66,23 +70,56 @@ def _rows_from_actions(
     world: World, episode: Episode, observers: Collection[str]
 ) -> Iterator[tuple[int, Mapping[str, View]]]:
     yield 0, world.reset(Start(state=episode.initial_state), observers=observers)
-    frames = episode.meta.frames_per_step
+    frames, last = episode.meta.frames_per_step, episode.meta.steps - 1
     spoken = {role: episode.said(role) for role in episode.actions}
+    compared = [role for role in episode.vectors if role not in observers] if world.spec.vector else []
     for step in range(episode.meta.steps):
         actions = {
             role: Action(movement[step * frames : (step + 1) * frames], spoken[role][step])
             for role, movement in episode.actions.items()
         }
-        yield step + 1, world.step(actions, observers=observers).views
+        outcome = world.step(actions, observers=[*observers, *compared] if step == last else observers)
+        _check_same_outcome(episode, step, outcome)
+        yield step + 1, outcome.views
+
+
+def _check_same_outcome(episode: Episode, step: int, outcome: Outcome) -> None:
+    """Compares a step with the recorded one, up to the rounding of another machine."""
+    recorded, present = float(episode.env_reward[step]), outcome.env_reward
+    if not _is_close(present, recorded):
+        _refuse_other_course(episode, step, f"its reward was {recorded:g} and is now {present:g}")
+    if outcome.done and step + 1 < episode.meta.steps:
+        _refuse_other_course(episode, step, f"it had {episode.meta.steps} steps and now ends here")
+    for role, vectors in episode.vectors.items():
+        view = outcome.views.get(role)
+        if view is None or view.vector is None:
+            continue
+        if not _is_close(view.vector, vectors[step + 1]):
+            _refuse_other_course(episode, step, f"the vector of the {role} is not the recorded one")
+
+
+def _is_close(present: ArrayLike, recorded: ArrayLike) -> bool:
+    same_shape = np.shape(present) == np.shape(recorded)
+    return same_shape and bool(np.allclose(present, recorded, rtol=ROUNDING, atol=ROUNDING))
+
+
+def _refuse_other_course(episode: Episode, step: int, difference: str) -> NoReturn:
+    raise ValueError(
+        f"episode {episode.meta.id} takes another course when its actions are executed again: after step {step + 1}, "
+        f"{difference}. The world {episode.meta.world} is not deterministic, its state() lacks something, or its code "
+        "or settings have changed since the recording; `interplay.env.conformance` tests a world for the first two"
+    )
 
 
 def _check_same_world(world: World, episode: Episode) -> None:
     recorded = (episode.meta.world, episode.meta.world_version)
     present = (world.spec.name, world.spec.version)
     if recorded != present:
+        same_name = recorded[0] == present[0]
         raise ValueError(
             f"episode {episode.meta.id} was recorded in {recorded[0]} version {recorded[1]}, "
-            f"this world is {present[0]} version {present[1]}; set env={recorded[0]}"
+            f"this world is {present[0]} version {present[1]}; "
+            + ("install that version of the world, or record again" if same_name else f"set env={recorded[0]}")
         )
 
 

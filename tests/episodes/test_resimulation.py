@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fake_corridor import ROLES, Corridor, record_episode
 
-from interplay.env.world import Action, Start
+from interplay.env.world import Action, Outcome, Start, View
 from interplay.episodes import transcript
 from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.encoding import decode, encode
@@ -31,15 +34,50 @@ def test_every_row_is_resimulated_exactly(poses: bool) -> None:
 def test_stored_pictures_are_not_drawn_again() -> None:
     episode = record_episode(Corridor(poses=False), seed=5)[0]
     world = Corridor(poses=False)
-    assert len(list(resimulate(world, episode, observers=["solver"]))) == 11
-    assert world.drawn == 0
+    for row, _, _ in resimulate(world, episode, observers=["solver"]):
+        assert world.drawn == (2 if row == 10 else 0), "the last views of both roles, whose vectors are compared"
+
+
+class Changed(Corridor):
+    """A corridor that is no longer the recorded one."""
+
+    def __init__(self, change: str) -> None:
+        super().__init__(poses=False)
+        self._change = change
+
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
+        outcome = super().step(actions, observers)
+        if self.clock != 3:
+            return outcome
+        if self._change == "pays":
+            return replace(outcome, env_reward=9.0)
+        return replace(outcome, done=self._change == "ends")
+
+    def view(self, role: str) -> View:
+        view = super().view(role)
+        moved = self._change == "moves the setter" and role == "setter"
+        return replace(view, vector=view.vector + 1) if moved and view.vector is not None else view
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ("moves the setter", "after step 10, the vector of the setter is not the recorded one"),
+        ("pays", "after step 3, its reward was .* and is now 9"),
+        ("ends", "after step 3, it had 10 steps and now ends here"),
+    ],
+)
+def test_an_episode_that_takes_another_course_is_refused(change: str, difference: str) -> None:
+    episode = record_episode(Corridor(poses=False), seed=5)[0]
+    with pytest.raises(ValueError, match=f"{episode.meta.id} takes another course.*{difference}"):
+        list(resimulate(Changed(change), episode, observers=()))
 
 
 def test_another_world_is_refused() -> None:
     episode = record_episode(Corridor(), seed=5)[0]
     world = Corridor()
     object.__setattr__(world.spec, "version", 2)
-    with pytest.raises(ValueError, match="version 1, this world is corridor version 2"):
+    with pytest.raises(ValueError, match="version 1, this world is corridor version 2; install that version"):
         next(resimulate(world, episode, observers=()))
 
 
