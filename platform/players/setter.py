@@ -116,7 +116,7 @@ class SetterConfig:
     cues: Mapping[str, float] = field(default_factory=dict)  # weights; empty: all cues of the world, uniformly
     modifiers: Mapping[str, float] = field(default_factory=dict)  # weights; empty: all of the world, uniformly
     modifier_chance: float = 0.0  # that a task sampled by a cue also has a modifier
-    delay_steps: StepRange = (0, 2)  # before the first instruction
+    delay_steps: StepRange = (0, 2)  # before the first instruction; none where the solver is alone
     tasks: int = 1  # per episode, at most; the last one stays open until the episode ends
     patience: StepRange = (60, 100)  # steps without progress after which a task is given up
     confirm_steps: int = 2  # for which a task must stay done to count as done
@@ -162,7 +162,9 @@ class ScriptedSetter(Player):
 
     def begin(self, world: World, role: str) -> None:
         self._clear()
-        self._next_utterance_step = sample_steps(self._config.delay_steps, self._rng)
+        delay = sample_steps(self._config.delay_steps, self._rng)
+        # A solver that is alone hears no instruction, and could do a task before it is set.
+        self._next_utterance_step = delay if len(world.spec.roles) > 1 else 0
 
     def act(self, view: View, world: World) -> Action:
         utterance = self._reply(world)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from number_line_world import NumberLine
@@ -34,6 +36,15 @@ def test_delays_cover_their_whole_range() -> None:
         episode(player)
         delays.add(player.asked_step)
     assert delays == {0, 1, 2}
+
+
+def test_a_solver_that_is_alone_has_its_task_from_the_first_step_on() -> None:
+    player, world = setter(delay_steps=(2, 2)), NumberLine()
+    world.spec = replace(world.spec, roles=("solver",))
+    world.reset(Start(seed=0))
+    player.begin(world, "solver")
+    player.act(View(), world)
+    assert player.asked_step == 0
 
 
 def test_a_new_episode_is_asked_anew() -> None:
