@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 import traceback
 import weakref
 from types import TracebackType
@@ -32,6 +33,7 @@ class StallWatch:
 
     def __enter__(self) -> StallWatch:
         self._pulse.watched = threading.current_thread()
+        self.beat()
         threading.Thread(target=self._pulse.watch, name="stall-watch", daemon=True).start()
         weakref.finalize(self, self._pulse.end)  # also of a watch that is never left
         return self
@@ -43,7 +45,7 @@ class StallWatch:
 
     def beat(self) -> None:
         """Puts the warning off: something has been finished."""
-        self._pulse.beats += 1
+        self._pulse.beat_at = time.monotonic()
 
 
 class _Pulse:
@@ -53,17 +55,17 @@ class _Pulse:
         self._stalled = stalled
         self._ended = threading.Event()
         self.watched = threading.current_thread()
-        self.beats = 0
+        self.beat_at = time.monotonic()  # the last beat
 
     def watch(self) -> None:
         """Warns until `end` is called."""
-        seen, quiet, wait = self.beats, 0.0, STALL_SECONDS
-        while not self._ended.wait(wait):
-            if self.beats != seen:
-                seen, quiet, wait = self.beats, 0.0, STALL_SECONDS
+        seen, limit = self.beat_at, STALL_SECONDS
+        while not self._ended.wait(max(0.0, seen + limit - time.monotonic())):
+            if self.beat_at != seen:
+                seen, limit = self.beat_at, STALL_SECONDS
                 continue
-            quiet += wait
-            wait = quiet
+            quiet = time.monotonic() - seen
+            limit = 2 * quiet
             logger.warning("%s for %.0f s; the stack of its thread:\n%s", self._stalled, quiet, stack_of(self.watched))
 
     def end(self) -> None:

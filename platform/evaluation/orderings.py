@@ -13,7 +13,7 @@ from interplay.evaluation import findings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison
 from interplay.evaluation.headlines import percent, span, times
-from interplay.evaluation.report_data import ProbeResults, ReportData
+from interplay.evaluation.report_data import LEARNED, ProbeResults, ReportData
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ def orderings(data: ReportData) -> tuple[Ordering, ...]:
 
 def _reward_rises(data: ReportData) -> Ordering:
     claim = "The modeled return rises on held-out episodes"
+    if data.reward_source != LEARNED:
+        return Ordering(claim, None, f"the return is given by {data.reward_source}, not by a model")
     change = findings.heldout_change(data.reward_points)
     if change is None:
         return Ordering(claim, None, "")

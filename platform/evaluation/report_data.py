@@ -288,6 +288,8 @@ class ReportData:
     """All data of a report. None or empty entries are reported as not run."""
 
     title: str = "Interplay run"
+    shows_pictures: bool = True  # whether the world has pictures
+    says_tasks: bool = True  # whether the solver hears its tasks
     stages: Sequence[StageRecord] = ()
     seeds: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # of the world and of each stage, as JSON

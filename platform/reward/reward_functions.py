@@ -59,7 +59,8 @@ class RewardFunction(ABC):
         """Score one unroll.
 
         Args:
-            arrays: of the unroll [T + 1, b, ...]; they may be read-only.
+            arrays: of the unroll [T + 1, b, ...], read-only: the learner trains on the same memory, so copy an array
+                before changing it.
             lane_state: of the previous score of these lanes; `LaneState()` for their first unroll.
 
         Raises:
@@ -127,7 +128,7 @@ class WithReferenceGate(RewardFunction):
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         shared = SharedUpload(arrays, self._on)
-        scored = self._function.score(shared, lane_state)
+        scored = checked_score(self._function, shared, lane_state)
         with self._on.running():
             output = forward_unroll(self._reference, shared, lane_state.reference, self._on)
             results = output.state._asdict()
@@ -157,6 +158,40 @@ class TranslatedReward(RewardFunction):
     def load_version(self, weights: Weights, version: int) -> None:
         self._function.load_version(weights, version)
         self.version = version
+
+
+def checked_score(function: RewardFunction, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+    """Score one unroll and check the result.
+
+    Raises:
+        ValueError: the result is not a `ScoredUnroll` with a finite float32 reward [T, b]; or see
+            `RewardFunction.score`.
+    """
+    scored = function.score(arrays, lane_state)
+    rows, lanes = arrays["last"].shape
+    name, wanted, found = type(function).__name__, [rows - 1, lanes], _described(scored)
+    if found != f"float32 {wanted}":
+        raise ValueError(
+            f"the reward {name}: score() must return a ScoredUnroll whose reward is a float32 array [T, b] = {wanted}; "
+            f"got {found}"
+        )
+    finite = np.isfinite(scored.reward)
+    if not finite.all():
+        step, lane = np.argwhere(~finite)[0]
+        raise ValueError(
+            f"the reward {name}: score() must return finite numbers; the reward is {scored.reward[step, lane]} at step "
+            f"{step} of lane {lane}, counted from 0"
+        )
+    return scored
+
+
+def _described(scored: object) -> str:
+    """The dtype and shape of the reward, as "float64 [9, 8]", or the type of what is no array or no `ScoredUnroll`."""
+    if not isinstance(scored, ScoredUnroll):
+        return f"a {type(scored).__name__}"
+    if not isinstance(scored.reward, np.ndarray):
+        return f"a ScoredUnroll whose reward is a {type(scored.reward).__name__}"
+    return f"{scored.reward.dtype} {list(scored.reward.shape)}"
 
 
 def check_present(arrays: Arrays, wanted: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.reward_functions import LaneState, RewardFunction
+from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes, to_tensors
@@ -82,7 +82,7 @@ class InlineRollouts:
             self._actor.load_weights(fetch(), version)
             unroll = self._actor.unroll()
         with self._heartbeats["reward"][0].busy("scores"):
-            scored = self._function.score(unroll.arrays, self._lane_state)
+            scored = checked_score(self._function, unroll.arrays, self._lane_state)
         self._lane_state = scored.lane_state
         return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
 

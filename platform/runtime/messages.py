@@ -14,7 +14,7 @@ from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
 from interplay.agent.unroll import FinishedTask, LaneScenes, draw_pictures
 from interplay.agent.weights import Weights
-from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, checked_score
 from interplay.runtime.heartbeat import WorkerReply
 from interplay.runtime.lane_records import from_bytes, to_bytes
 
@@ -83,8 +83,8 @@ class ScoringReplica:
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
     def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
-        """See `RewardFunction.score`."""
-        return self._function.score(self._with_pictures(message), lane_state)
+        """See `checked_score`."""
+        return checked_score(self._function, self._with_pictures(message), lane_state)
 
     def _with_pictures(self, message: UnrollMessage) -> Arrays:
         """The arrays of a message, with the pictures in place of the rows from which they are drawn."""

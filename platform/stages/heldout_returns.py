@@ -16,7 +16,7 @@ from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
-from interplay.reward.reward_functions import LaneState, RewardFunction
+from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
 from interplay.stages.returns_ledger import HeldoutReturns
 from interplay.stages.reward_source import RewardSource
 from interplay.stages.rollout_parts import local_policy, replay_actor, replayed_episodes
@@ -78,10 +78,10 @@ def first_episode_returns(
         unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
         played += unroll.steps
         beat(f"{MEASURES}: pays up to step {played} of {steps}")
-        scored = function.score(unroll.arrays, lane_state)
+        scored = checked_score(function, unroll.arrays, lane_state)
         lane_state = scored.lane_state
-        ends, truth = unroll.arrays["last"], unroll.arrays["success"]
-        for last, done, reward in zip(ends, truth, scored.reward, strict=False):  # rows 0 .. T - 1
+        ends, truth = unroll.arrays["last"][:-1], unroll.arrays["success"][:-1]
+        for last, done, reward in zip(ends, truth, scored.reward, strict=True):
             success = np.where(last & ~over, done, success)
             over |= last
             sums += np.where(over, 0, reward)

@@ -107,6 +107,8 @@ def report(run: Run) -> Path:
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
+        shows_pictures=spec.image is not None,
+        says_tasks=spec.says_tasks,
         stages=[_stage(run, name, record) for name, record in records.items() if record],
         seeds=_seeds(run, records),
         settings={name: json.dumps(found, indent=1) for name, found in _settings(run, records).items()},

@@ -52,11 +52,15 @@ class UpdateRate:
 def watch(read: Callable[[], RunSummary], console: Console, wait: Callable[[float], None] = time.sleep) -> None:
     """Shows a run, one training stage after another, until it has ended; Ctrl-C ends only the dashboard.
 
-    Without a terminal it prints a plain line every `PLAIN_LINE_SECONDS`. `wait` sleeps for a number of seconds.
+    Without a terminal it prints a plain line at most every `PLAIN_LINE_SECONDS`, and only where it differs from the one
+    before. `wait` sleeps for a number of seconds.
     """
     if not console.is_terminal:
+        printed = ""
         for summary, rate in _readings(read, PLAIN_LINE_SECONDS, wait):
-            console.print(format_line(summary, rate), soft_wrap=True, highlight=False, markup=False)
+            if (line := format_line(summary, rate)) != printed:
+                console.print(line, soft_wrap=True, highlight=False, markup=False)
+                printed = line
         return
     with Live(console=console, screen=False, auto_refresh=False) as live:
         for summary, rate in _readings(read, REDRAW_SECONDS, wait):

@@ -36,31 +36,37 @@ def test_the_stack_of_a_call_that_hangs_is_logged_again_and_again_and_no_more_af
     assert len(caplog.records) == 2
 
 
-class Waits:
-    """Stands in for the event of a watch: each wait ends at once, after a beat where `beats` says so."""
+class Clock:
+    """Stands in for the time and for the event of a watch: a wait passes at once, with beats at the given times."""
 
-    def __init__(self, pulse: _Pulse, beats: list[bool]) -> None:
-        self._pulse, self._beats = pulse, beats
-        self.seconds: list[float] = []
+    def __init__(self, pulse: _Pulse, beats: list[float], end: float) -> None:
+        self._pulse, self._beats, self._end = pulse, beats, end
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
     def wait(self, seconds: float) -> bool:
         """Whether the watch has ended."""
-        self.seconds.append(seconds)
-        if not self._beats:
-            return True
-        self._pulse.beats += self._beats.pop(0)
-        return False
+        self.now += seconds
+        while self._beats and self._beats[0] <= self.now:
+            self._pulse.beat_at = self._beats.pop(0)
+        return self.now >= self._end
 
 
-def test_each_wait_without_a_beat_is_a_warning_and_a_beat_begins_anew(
+def test_a_warning_comes_two_minutes_after_the_last_beat_and_then_each_time_after_twice_the_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(stall_watch, "STALL_SECONDS", 120.0)
     pulse = _Pulse("clone: no update has ended")
-    waits = Waits(pulse, [True, True, False, False, False, True, False])
-    monkeypatch.setattr(pulse, "_ended", waits)
+    pulse.beat_at = 0.0
+    clock = Clock(pulse, [10.0, 119.0, 1000.0], end=1200.0)
+    monkeypatch.setattr(stall_watch, "time", clock)
+    monkeypatch.setattr(pulse, "_ended", clock)
+    warned: list[float] = []
+    monkeypatch.setattr(stall_watch, "stack_of", lambda thread: warned.append(clock.now) or "")
     pulse.watch()
-    assert waits.seconds == [120, 120, 120, 120, 240, 480, 120, 120]
+    assert warned == [239.0, 359.0, 599.0, 1120.0]
     logged = [record.getMessage().partition(";")[0] for record in caplog.records]
     assert logged == [f"clone: no update has ended for {quiet} s" for quiet in (120, 240, 480, 120)]
 

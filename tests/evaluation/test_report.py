@@ -140,6 +140,20 @@ def test_every_section_of_an_empty_report_says_so() -> None:
     assert all(found.verdict is None for found in orderings.orderings(ReportData()))
 
 
+def test_a_world_without_pictures_and_words_has_none_to_show() -> None:
+    mute = replace(probes(0.4, 0.8), pairs={})
+    page = render_page(ReportData(probes=mute, shows_pictures=False, says_tasks=False))
+    assert "This world has no pictures." in page and "the solver hears no tasks" in page
+    assert not any(text in page for text in ("No agent was evaluated", "was filmed", "counterfactuals"))
+
+
+def test_probes_without_films_and_other_words_are_not_said_to_be_missing() -> None:
+    page = render_page(ReportData(probes=replace(probes(0.4, 0.8), pairs={})))
+    assert "No probe episode of BC or BC+RL was filmed." in page
+    assert "evaluate.counterfactuals=0, no task differs from a probe&#39;s own, or" in page
+    assert "No agent was evaluated" not in page
+
+
 def test_a_full_report_has_every_section(whole: str) -> None:
     assert "Not run." not in whole
     assert "not run" not in whole
@@ -286,6 +300,8 @@ def test_a_report_without_a_reward_model_names_none() -> None:
     found = headlines(ReportData(reward_points=points, reward_source="the world"))
     assert "the return that the world gives" in found[-1].sentence
     assert not any("model" in (headline.label + headline.sentence).lower() for headline in found)
+    rises = orderings.orderings(ReportData(reward_points=points, reward_source="the world"))[0]
+    assert (rises.verdict, rises.seen) == (None, "the return is given by the world, not by a model")
     page = render_page(ReportData(reward_points=points, reward_source="the world"))
     assert "Return of an episode, given by the world" in page
     assert "What the reward model thinks" not in page and "can be trusted" not in page

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
-from fake_world import TINY, LineWorld
+import torch
+from fake_world import TINY, LineWorld, tiny_agent
 from numpy.typing import NDArray
 
 from interplay.agent.observation import Arrays, Layout
@@ -14,7 +18,10 @@ from interplay.reward.reward_functions import (
     LaneState,
     ProgressReward,
     RewardFunction,
+    ScoredUnroll,
     SuccessReward,
+    WithReferenceGate,
+    checked_score,
 )
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -87,6 +94,58 @@ def test_an_array_that_is_missing_is_named(function: RewardFunction, read: str) 
         arrays = {key: array for key, array in unroll.arrays.items() if key != name}
         with pytest.raises(ValueError, match=f"the unroll lacks {name}; it has "):
             function.score(arrays, LaneState())
+
+
+class Mine(RewardFunction):
+    """Returns what it is given."""
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        return self._result  # type: ignore[no-any-return]
+
+
+ZEROS = np.zeros((STEPS, LANES), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("result", "got"),
+    [
+        (ScoredUnroll(np.zeros((STEPS + 1, LANES), np.float32)), "float32 [5, 2]"),
+        (ScoredUnroll(ZEROS.astype(np.float64)), "float64 [4, 2]"),  # type: ignore[arg-type]
+        (ScoredUnroll(ZEROS.tolist()), "a ScoredUnroll whose reward is a list"),
+        (ScoredUnroll(torch.zeros(STEPS, LANES)), "a ScoredUnroll whose reward is a Tensor"),  # type: ignore[arg-type]
+        (ZEROS, "a ndarray"),
+        (None, "a NoneType"),
+    ],
+)
+def test_a_result_of_another_kind_or_shape_is_refused(result: Any, got: str) -> None:
+    (unroll,) = unrolls_of(1)
+    expected = re.escape(
+        "the reward Mine: score() must return a ScoredUnroll whose reward is a float32 array [T, b] = [4, 2]; got "
+        + got
+    )
+    for function in (Mine(result), WithReferenceGate(Mine(result), tiny_agent(LineWorld()))):
+        with pytest.raises(ValueError, match=f"^{expected}$"):
+            checked_score(function, unroll.arrays, LaneState())
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_reward_that_is_not_finite_is_refused_with_its_place(value: float) -> None:
+    reward = ZEROS.copy()
+    reward[3, 1] = value
+    with pytest.raises(ValueError, match=f"^the reward Mine: .* the reward is {value} at step 3 of lane 1, counted"):
+        checked_score(Mine(ScoredUnroll(reward)), unrolls_of(1)[0].arrays, LaneState())
+
+
+@pytest.mark.parametrize("function", [ProgressReward(), SuccessReward(), EnvironmentReward()])
+def test_the_check_changes_nothing(function: RewardFunction) -> None:
+    (unroll,) = unrolls_of(1)
+    for name in ("progress", "achieved", "env_reward"):
+        unroll.arrays[name][:] = np.random.default_rng(1).random((STEPS + 1, LANES))
+    checked = checked_score(function, unroll.arrays, LaneState())
+    assert checked.reward.tobytes() == function.score(unroll.arrays, LaneState()).reward.tobytes()
 
 
 def frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from ray.exceptions import ActorDiedError
 
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
+from interplay.agent.observation import Arrays
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.config import ReplicasConfig, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading
-from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.messages import ScoringReplica, UnrollMessage
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.reward_replicas import (
     OutstandingUnroll,
@@ -153,6 +154,26 @@ def test_the_next_unroll_of_a_call_is_progress(worker: ReplyingWorker) -> None:
     worker.heard(HeartbeatReading("scores", 30.0, 58.0, 60.0, 1))
     ((_, seconds),) = replicas.stalled()
     assert seconds == pytest.approx(30, abs=1)
+
+
+class OneRowTooMany(RewardFunction):
+    """A reward with an entry for row T."""
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        return ScoredUnroll(np.zeros(arrays["last"].shape, np.float32))
+
+
+def test_a_reward_of_another_shape_is_refused_here_and_in_a_replica() -> None:
+    message = UnrollMessage(0, {"last": np.zeros((3, 2), bool)}, None, 0, [], b"")
+    refused = r"the reward OneRowTooMany: .* \[T, b\] = \[2, 2\]; got float32 \[3, 2\]"
+    with pytest.raises(ValueError, match=refused):
+        ScoringReplica(OneRowTooMany()).score(message, LaneState())
+    pool = ScoringPool(OneRowTooMany())
+    reference: Any = "a"
+    pool.start([LaneState()])
+    pool.add(OutstandingUnroll(PendingUnroll(0, 0, 0, reference, message)))
+    with pytest.raises(ValueError, match=refused):
+        pool.score(0)
 
 
 @pytest.mark.parametrize(

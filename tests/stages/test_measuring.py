@@ -22,6 +22,7 @@ from interplay.agent.weights import Weights, export_weights
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
@@ -36,7 +37,7 @@ from interplay.stages.heldout_episodes import read_heldout
 from interplay.stages.heldout_returns import first_episode_returns, heldout_returns
 from interplay.stages.reinforce_stage import build
 from interplay.stages.returns_ledger import ReturnsLedger
-from interplay.stages.reward_source import RewardSource, reward_source
+from interplay.stages.reward_source import WITHOUT_MODEL, RewardSource, reward_source
 from interplay.stages.reward_stage import _measured
 from interplay.stages.rollout_parts import STAGE, replayed_episodes
 from interplay.stages.run import Run
@@ -171,6 +172,28 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
 
     actor: Any = Two()
     assert first_episode_returns(actor, One(), 6, lambda what: None) == ([1.0, 5.0], [0.25, 1.0])
+
+
+class Nowhere(RewardFunction):
+    """Pays NaN."""
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        return ScoredUnroll(np.full((len(arrays["last"]) - 1, arrays["last"].shape[1]), np.nan, np.float32))
+
+
+def test_a_reward_that_is_not_a_number_is_not_measured(tmp_path: Path) -> None:
+    snapshot = make_snapshot(tmp_path, [record_episode(LineWorld(), 0, steps=9)[0]])
+    with pytest.raises(ValueError, match=r"the reward Nowhere: .* the reward is nan at step 0 of lane 0"):
+        first_episode_returns(street_of(snapshot, 4), Nowhere(), EPISODE + 1, lambda what: None)
+
+
+def test_a_reward_that_is_not_a_number_ends_reinforcement_with_its_name(
+    rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(WITHOUT_MODEL, "world", Nowhere)  # type: ignore[arg-type]
+    typed = tiny(copied(rewarded, tmp_path), "reinforce.reward=world", "reinforce.heldout_episodes=0")
+    assert main(["reinforce", *typed]) == 1
+    assert "interplay reinforce: the reward Nowhere: score() must return finite numbers" in capsys.readouterr().err
 
 
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:

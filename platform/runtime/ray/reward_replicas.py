@@ -15,7 +15,7 @@ from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
 from interplay.agent.weights import Weights
-from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, checked_score
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.ray.completions import Completions
@@ -291,7 +291,8 @@ class ScoringPool:
                     self.request_waiting()
                 return
             assert self._local is not None, "a pool has replicas or a function"
-            self._set_score(following, self._local.score(following.pending.message.arrays, self._lane_states[pipeline]))
+            arrays, lane_state = following.pending.message.arrays, self._lane_states[pipeline]
+            self._set_score(following, checked_score(self._local, arrays, lane_state))
 
     @property
     def has_waiting(self) -> bool:
