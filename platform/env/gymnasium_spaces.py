@@ -11,9 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image, fit_picture
-from interplay.env.world import Component
-
-MAX_BINS = 127  # a bin is an int8
+from interplay.env.world import MAX_BINS, Component
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,16 @@ class ObservationParts:
     vector: int  # total count of numbers
 
     def read(self, observation: Any) -> tuple[Image | None, NDArray[np.float32] | None, str]:
-        """One observation as (uint8 [H, W, 3] or None, float32 [V] or None, the mission or "")."""
+        """One observation as (uint8 [H, W, 3] or None, float32 [V] or None, the mission or "").
+
+        Raises:
+            ValueError: the picture has another shape or type than its space.
+        """
         picture = None
         if self.picture is not None and self.image is not None:
-            picture = fit_picture(_entry(observation, self.picture), self.image[:2])
+            shown = _entry(observation, self.picture)
+            _check_picture(_entry(self.space, self.picture), shown)
+            picture = fit_picture(np.asarray(shown), self.image[:2])
         vector = None
         if self.numbers:
             flat = [spaces.flatten(_entry(self.space, key), _entry(observation, key)) for key in self.numbers]
@@ -129,6 +133,16 @@ def _is_picture(space: spaces.Space[Any]) -> bool:
     return (
         isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(space.shape) == 3 and space.shape[2] in (1, 3)
     )
+
+
+def _check_picture(space: spaces.Space[Any], picture: Any) -> None:
+    """Raises ValueError for a picture that is not of its space: numbers from 0 to 1 would be cast to black."""
+    seen = np.asarray(picture)
+    if seen.shape != space.shape or seen.dtype != space.dtype:
+        raise ValueError(
+            f"the observation space has pictures of shape {space.shape} and type {space.dtype}, but one came with "
+            f"shape {seen.shape} and type {seen.dtype}; change the environment's observations, or its space"
+        )
 
 
 def _entry(whole: Any, key: str) -> Any:

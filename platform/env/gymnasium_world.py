@@ -6,6 +6,7 @@ environments that are deterministic after seeding; those registered as nondeterm
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -21,12 +22,12 @@ from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image, fit_picture
-from interplay.env.gymnasium_spaces import MAX_BINS, action_codec_of, observation_parts_of
+from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
-from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
@@ -151,15 +152,30 @@ class GymnasiumWorld(World):
         self._seed = seed
         self._history = []
         self._said = dict.fromkeys(self.spec.roles, "")
-        image, vector, mission = self._observations.read(observation)
+        image, vector, mission = self._read(observation)
         self._observed = (image, vector)
         self._facts = GymnasiumFacts(mission or self.config.instruction, 0.0, False, 0)
+
+    def _read(self, observation: Any) -> tuple[Image | None, NDArray[np.float32] | None, str]:
+        """The parts of an observation; errors name the environment."""
+        try:
+            parts = self._observations.read(observation)
+            if parts[1] is not None:
+                self.spec.check("vector", parts[1])
+        except ValueError as error:
+            raise ValueError(f"env.id={self.config.id!r}: {error}") from error
+        return parts
 
     def _advance(self, bins: list[int]) -> tuple[float, bool]:
         """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
         observation, reward, terminated, truncated, _ = self._env.step(self._actions.action(bins))
         self._history.append(bins)
-        self._observed = self._observations.read(observation)[:2]
+        if not hasattr(reward, "__float__") or not math.isfinite(reward):
+            raise ValueError(
+                f"env.id={self.config.id!r}: the reward of a step is a finite number, and this one is {reward}; change "
+                "the environment's rewards"
+            )
+        self._observed = self._read(observation)[:2]
         was = self._facts
         total = was.total_reward + float(reward)
         self._facts = GymnasiumFacts(was.mission, total, terminated or truncated, was.steps + 1)

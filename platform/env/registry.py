@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -34,6 +34,13 @@ class WorldEntry:
 
     world: Callable[[Any], World]
     config: type[Any]
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.config, type) and is_dataclass(self.config)):
+            raise ValueError(
+                f"the config of a WorldEntry is a dataclass, got {self.config!r}; decorate it with "
+                "@dataclass(frozen=True)"
+            )
 
     def __call__(self, **settings: Any) -> World:
         return self.world(build_config(self.config, settings, "env"))
@@ -123,7 +130,7 @@ def factory(name: str) -> Factory:
     (point,) = offered
     try:
         loaded = point.load()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, SystemExit) as error:
         raise ValueError(
             f"the world {name!r}, entry point {point.value!r} of group {ENTRY_POINT_GROUP}, can't be loaded: "
             f"{type(error).__name__}: {error}. Correct the entry point or that module, and install its package again"

@@ -7,7 +7,6 @@ own tasks, so no consumer depends on a particular world.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -16,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from interplay.env.world import Action, World
+
+ROUNDING = 1e-6  # by which a computed progress may lie outside of 0 to 1
 
 
 class InfeasibleTask(ValueError):
@@ -106,10 +107,10 @@ def progress_of(task: Task, facts: Any) -> float:
     """`Task.progress`, checked: no mark would follow from NaN.
 
     Raises:
-        ValueError: it is no finite number.
+        ValueError: it is no number from 0 to 1.
     """
     progress = task.progress(facts)
-    if not isinstance(progress, int | float | np.number) or not math.isfinite(progress):
+    if not isinstance(progress, int | float | np.number) or not -ROUNDING <= progress <= 1 + ROUNDING:
         raise ValueError(
             f"the progress of the task {task.instruction!r} ({task.kind}) is {progress!r}; `progress` returns a number "
             "from 0 to 1"

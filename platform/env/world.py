@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Movement = NDArray[np.int8]  # [frames_per_step, components]: the chosen bin of each component in each frame
 MovementRow = NDArray[np.int8]  # [components]: one frame of a movement
+MAX_BINS = 127  # a bin is an int8
+ALLOWED_ROLES = (("setter", "solver"), ("solver",))  # the roles that a world may have
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,12 @@ class Component:
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """Observation and action spaces of a world. A part that the world does not have is None, 0 or empty."""
+    """Observation and action spaces of a world. Of what the world does not have, `image` is None, `vector` and `poses`
+    are 0, and `movement` is empty.
+
+    Raises:
+        ValueError: a field has a value that no world can have.
+    """
 
     name: str
     version: int
@@ -60,6 +67,38 @@ class WorldSpec:
     movement: tuple[Component, ...]
     utterances: bool  # whether players speak and hear each other
     poses: int  # length of the float32 vector from which `show` redraws a moment; 0 if pictures must be stored
+
+    def __post_init__(self) -> None:
+        speed = self.frames_per_second
+        allowed = {
+            "name": (isinstance(self.name, str) and self.name != "", "a text that is not empty"),
+            "roles": (self.roles in ALLOWED_ROLES, " or ".join(map(repr, ALLOWED_ROLES)) + ", in this order"),
+            "frames_per_step": (_is_whole(self.frames_per_step, least=1), "a whole number of 1 or more"),
+            "frames_per_second": (_is_number(speed) and 0 < speed < math.inf, "a number above 0"),
+            "image": (
+                self.image is None or _is_picture_shape(self.image),
+                "(height, width, 3), or None for no pictures",
+            ),
+            "vector": (_is_whole(self.vector, least=0), "a whole number, 0 for no vector"),
+            "movement": (_are_components(self.movement), "a tuple of Component, () for no movement"),
+            "poses": (_is_whole(self.poses, least=0), "a whole number, 0 for no poses"),
+        }
+        for name, (fits, wanted) in allowed.items():
+            if not fits:
+                raise ValueError(
+                    f"the spec of the world {self.name!r} has {name}={getattr(self, name)!r}; give {wanted}"
+                )
+        for component in self.movement:
+            _check_component(self.name, component)
+        if not (self.image or self.vector or self.utterances):
+            raise ValueError(
+                f"the world {self.name!r} shows its players nothing: give its spec an image, a vector, or "
+                "utterances=True"
+            )
+        if not (self.movement or self.utterances):
+            raise ValueError(
+                f"the world {self.name!r} gives its players nothing to do: give its spec a movement, or utterances=True"
+            )
 
     @property
     def solver(self) -> str:
@@ -155,10 +194,15 @@ class Outcome:
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.env_reward):
+        if not hasattr(self.env_reward, "__float__") or not math.isfinite(self.env_reward):
             raise ValueError(
                 f"the reward of a step is a finite number, and this one is {self.env_reward}; change the world's "
                 "rewards"
+            )
+        if self.truncated and not self.done:
+            raise ValueError(
+                "an Outcome has truncated=True and done=False; give done=True with it where a time limit of the world "
+                "ends the episode, and leave `truncated` out elsewhere"
             )
 
 
@@ -319,3 +363,34 @@ class World(ABC):
     def close(self) -> None:
         """Releases the resources of the world."""
         return
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any, *, least: int) -> bool:
+    """Whether a value is a whole number of at least `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
+def _check_component(world: str, component: Component) -> None:
+    if not _is_whole(component.bins, least=1) or component.bins > MAX_BINS:
+        raise ValueError(
+            f"the spec of the world {world!r} has {component} in movement; give bins from 1 to {MAX_BINS}, which fit "
+            "an int8"
+        )
+    if not _is_whole(component.rest, least=0) or component.rest >= component.bins:
+        raise ValueError(
+            f"the spec of the world {world!r} has {component} in movement; give as rest one of its bins, from 0 to "
+            f"{component.bins - 1}"
+        )
+
+
+def _is_picture_shape(value: Any) -> bool:
+    sized = isinstance(value, tuple | list) and len(value) == 3
+    return sized and all(_is_whole(length, least=1) for length in value) and value[2] == 3
+
+
+def _are_components(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(each, Component) for each in value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,7 +94,9 @@ class EpisodeRecorder:
 
         `id` and `created` (seconds since 1970) are those of an episode that is executed again, by default new ones.
         """
-        draft = _Draft(id or new_episode_id(), seed, created or time.time(), self._world.state())
+        state = self._world.state()
+        _check_returned(self._world.spec, "state", state, bytes)
+        draft = _Draft(id or new_episode_id(), seed, created or time.time(), state)
         draft.actions = {role: [] for role in self._world.spec.roles}
         for role in self._world.spec.roles:
             draft.control[role] = [(0, self._players.get(role, {}).get("kind", "scripted"))]
@@ -101,8 +104,12 @@ class EpisodeRecorder:
         self._observe(views, -self._world.spec.frames_per_step)  # a text shown there belongs to the step before
 
     def ask(self, task: Mapping[str, Any]) -> None:
-        """Records that a task (its `to_json`) is asked from the next step on; a task still open ends as replaced."""
+        """Records that a task (its `to_json`) is asked from the next step on; a task still open ends as replaced.
+
+        Raises ValueError if the fields lack a kind or an instruction, or are not JSON-able.
+        """
         draft = self._current_draft()
+        _check_task(self._world.spec, task)
         if len(draft.endings) < len(draft.tasks):
             self.end_task(REPLACED)
         draft.tasks.append((self._frame(draft), dict(task)))
@@ -158,6 +165,7 @@ class EpisodeRecorder:
         step, player); default: unchanged.
         """
         draft = self._current_draft()
+        _check_returned(self._world.spec, "step", outcome, Outcome)
         frame = self._frame(draft)
         for role, changes in (steers or {}).items():
             for within, who in [(0, changes)] if isinstance(changes, str) else changes:
@@ -229,6 +237,7 @@ class EpisodeRecorder:
     def _observe(self, views: Mapping[str, View], frame: int) -> None:
         """Records the row shown by `views`; `frame` is the first frame of the step that led to it."""
         draft, spec = self._current_draft(), self._world.spec
+        _check_views(spec, views)
         if spec.poses:
             draft.poses.append(self._world.poses().copy())
         solver = views.get(spec.solver)
@@ -252,11 +261,59 @@ def _change_control(runs: list[tuple[int, str]], frame: int, who: str) -> None:
 
 
 def _required(spec: WorldSpec, views: Mapping[str, View], role: str, part: Literal["image", "vector"]) -> NDArray[Any]:
-    array: NDArray[Any] | None = getattr(views[role], part) if role in views else None
-    if array is None:
+    if role not in views:
         raise ValueError(
-            f"the {role}'s {part} must be recorded, but the views hold {sorted(views)} without it; "
-            f"put {role!r} into `observers`, or leave it out of `record`"
+            f"the {role}'s {part} must be recorded, but there are views of {sorted(views)} only; put {role!r} into "
+            "`observers`, or leave it out of `record`"
+        )
+    array: NDArray[Any] | None = getattr(views[role], part)
+    if array is None:
+        shape = spec.image if part == "image" else (spec.vector,)
+        raise ValueError(
+            f"{spec.name} promises that the {part} has shape {shape}, but a view of the {role} came without one; "
+            "change the world's views, or its spec"
         )
     spec.check(part, array)
     return array
+
+
+def _check_returned(spec: WorldSpec, method: str, value: Any, expected: type[Any]) -> None:
+    """Checks what a method of a world returned: of a world of another package, types are not checked elsewhere."""
+    if not isinstance(value, expected):
+        raise ValueError(
+            f"`{method}` of the world {spec.name} returned {type(value).__name__}, and it returns {expected.__name__} "
+            f"in every world; change the world's `{method}`"
+        )
+
+
+def _check_views(spec: WorldSpec, views: Mapping[str, View]) -> None:
+    if not isinstance(views, Mapping):
+        raise ValueError(
+            f"the world {spec.name} gave its views as {type(views).__name__}, not as a mapping from roles; return a "
+            "dict {role: View} from `reset`, and an Outcome with one from `step`"
+        )
+    for role, view in views.items():
+        if not isinstance(view, View):
+            raise ValueError(
+                f"the world {spec.name} gave {type(view).__name__} as the view of {role!r}, not View; change the views "
+                "that `reset` and `step` return"
+            )
+
+
+def _check_task(spec: WorldSpec, fields: Mapping[str, Any]) -> None:
+    method = f"`to_json` of a task of the world {spec.name}"
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"{method} returned {type(fields).__name__}, not a mapping; return a dict of its fields")
+    for name in ("kind", "instruction"):
+        if not isinstance(fields.get(name), str):
+            raise ValueError(
+                f"{method} returned {name}={fields.get(name)!r}, not a text; return the task's {name} in it"
+            )
+    for name, value in fields.items():
+        try:
+            json.dumps({name: value})
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{method} returned {name}={value!r}, which JSON can't store ({error}); convert it, as by int() or "
+                ".tolist()"
+            ) from error

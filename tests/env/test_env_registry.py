@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,8 +71,9 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
     (offer / "METADATA").write_text(METADATA)
     (offer / "entry_points.txt").write_text(
         "[interplay.worlds]\ntiny = tiny_world:Tiny\nbroken = tiny_world:__doc__\n"
-        "mistyped = tiny_world:Tinny\nabsent = tinny_world:Tiny\n"
+        "mistyped = tiny_world:Tinny\nabsent = tinny_world:Tiny\nleaves = leaving_world:Tiny\n"
     )
+    (tmp_path / "leaving_world.py").write_text("import sys\nsys.exit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "tiny" in registry.names()
     assert registry.make("tiny", size=4).size == 4  # type: ignore[attr-defined]
@@ -82,6 +84,14 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
         registry.make("mistyped")
     with pytest.raises(ValueError, match=r"'absent', entry point .* No module named 'tinny_world'"):
         registry.make("absent")
+    with pytest.raises(ValueError, match=r"'leaves', entry point .* can't be loaded: SystemExit: 3\. Correct"):
+        registry.make("leaves")
+
+
+@pytest.mark.parametrize("config", [dict, EmptyConfig()])
+def test_a_configuration_that_is_no_dataclass_is_refused(config: Any) -> None:
+    with pytest.raises(ValueError, match=r"config of a WorldEntry is a dataclass, got .*; decorate it with @dataclass"):
+        WorldEntry(Empty, config)  # type: ignore[arg-type]
 
 
 def test_two_packages_that_offer_one_name_are_refused_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

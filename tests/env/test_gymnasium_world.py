@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from minigrid.core.constants import COLOR_NAMES
+from numpy.typing import NDArray
 
 from interplay.env import registry
 from interplay.env.arrays import fit_picture
@@ -218,26 +220,40 @@ class SeveralEnv(gymnasium.Env[Any, Any]):
 
 
 class UnsetEnv(gymnasium.Env[Any, Any]):
-    """Its observation is never computed, nor is its reward; it declares no frame rate."""
+    """Its observation or its reward is never computed; it declares no frame rate."""
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": None}  # noqa: RUF012 - Gymnasium's attribute
     observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     action_space = spaces.Discrete(2)
 
+    def __init__(self, seen: Sequence[float] = (0.5, 0.5), reward: float | None = 0.0) -> None:
+        self.seen, self.reward = np.array(seen, np.float32), reward
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        return np.array([0.5, np.nan], np.float32), {}
+        return self.seen, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        return np.zeros(2, np.float32), float("nan"), False, False, {}
+        return self.seen, self.reward, False, False, {}
 
 
-def test_a_reward_that_is_no_number_is_refused() -> None:
-    gymnasium.register("Unset-v0", UnsetEnv)
-    world = gym_world("Unset-v0")
+@pytest.mark.parametrize("reward", [float("nan"), None])
+def test_a_reward_that_is_no_number_is_refused(reward: float | None) -> None:
+    gymnasium.register(f"Reward{reward}-v0", UnsetEnv, kwargs={"reward": reward})
+    world = gym_world(f"Reward{reward}-v0")
     assert world.spec.frames_per_second == DEFAULT_FPS
     world.reset(Start(seed=0))
-    with pytest.raises(ValueError, match="reward of a step is a finite number, and this one is nan"):
+    with pytest.raises(ValueError, match=rf"env\.id='Reward{reward}-v0': the reward .* this one is {reward};"):
         world.step({})
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [((0.5, float("nan")), "nan at index 1"), ((0.5, 0.5, 0.5), r"shape \(2,\) .* it has shape \(3,\)")],
+)
+def test_a_vector_of_another_kind_is_refused_by_the_name_of_its_environment(seen: Sequence[float], words: str) -> None:
+    gymnasium.register(f"Seen{len(seen)}-v0", UnsetEnv, kwargs={"seen": seen})
+    with pytest.raises(ValueError, match=rf"env\.id='Seen{len(seen)}-v0': .*{words}"):
+        gym_world(f"Seen{len(seen)}-v0").reset(Start(seed=0))
 
 
 @pytest.mark.parametrize("bins", [-1, 0, 128])
@@ -321,6 +337,15 @@ def test_action_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> No
 def test_observation_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         observation_parts_of(space, None)
+
+
+@pytest.mark.parametrize(
+    "picture", [np.full((4, 6, 3), 0.5, np.float32), np.full((4, 6, 1), 9, np.uint8), np.full((6, 4, 3), 9, np.uint8)]
+)
+def test_a_picture_that_is_not_of_its_space_is_refused(picture: NDArray[Any]) -> None:
+    parts = observation_parts_of(spaces.Box(0, 255, (4, 6, 3), np.uint8), None)
+    with pytest.raises(ValueError, match=r"pictures of shape \(4, 6, 3\) and type uint8, but one came with shape"):
+        parts.read(picture)
 
 
 def test_mixed_observations_are_sorted_into_parts() -> None:

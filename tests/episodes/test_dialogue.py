@@ -30,7 +30,7 @@ def recorded(events: dict[int, list[str | dict[str, str]]], steps: int = 8) -> E
     return recorder.finish()
 
 
-A, B, C = ({"kind": kind} for kind in "abc")
+A, B, C = ({"kind": kind, "instruction": kind} for kind in "abc")
 SEVERAL = {1: [A], 3: ["done"], 4: [B], 6: ["given up", C]}
 
 

@@ -30,7 +30,8 @@ def test_a_rise_of_progress_is_a_positive_mark_each_threshold() -> None:
 
 
 def test_a_fall_is_a_negative_mark_and_counts_from_the_last_mark() -> None:
-    assert rate(EXACT, [1, 2, 3, 2, 1, 0, -1, -2]) == [(1, 1), (5, -1), (7, -1)]
+    task = replace(TASK, start=-8)
+    assert rate(EXACT, [2, 4, 6, 4, 2, 0, -2, -4], task=task) == [(1, 1), (5, -1), (7, -1)]
 
 
 @pytest.mark.parametrize("progress", [float("nan"), None])

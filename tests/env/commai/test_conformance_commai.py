@@ -38,6 +38,8 @@ class TestUtterances(WorldConformance):
 
 
 class TestNavigation(WorldConformance):
+    experts_succeed = False  # they say the words themselves, and `scramble` makes the teacher expect pseudo-words
+
     def make_world(self) -> World:
         return registry.make("commai", tasks=["navigation"], interface="utterances", instances=9, scramble=True)
 
