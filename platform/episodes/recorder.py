@@ -95,7 +95,7 @@ class EpisodeRecorder:
         `id` and `created` (seconds since 1970) are those of an episode that is executed again, by default new ones.
         """
         state = self._world.state()
-        _check_returned(self._world.spec, "state", state, bytes)
+        check_returned(self._world.spec, "state", state, bytes)
         draft = _Draft(id or new_episode_id(), seed, created or time.time(), state)
         draft.actions = {role: [] for role in self._world.spec.roles}
         for role in self._world.spec.roles:
@@ -165,7 +165,7 @@ class EpisodeRecorder:
         step, player); default: unchanged.
         """
         draft = self._current_draft()
-        _check_returned(self._world.spec, "step", outcome, Outcome)
+        check_returned(self._world.spec, "step", outcome, Outcome)
         frame = self._frame(draft)
         for role, changes in (steers or {}).items():
             for within, who in [(0, changes)] if isinstance(changes, str) else changes:
@@ -277,7 +277,7 @@ def _required(spec: WorldSpec, views: Mapping[str, View], role: str, part: Liter
     return array
 
 
-def _check_returned(spec: WorldSpec, method: str, value: Any, expected: type[Any]) -> None:
+def check_returned(spec: WorldSpec, method: str, value: Any, expected: type[Any]) -> None:
     """Checks what a method of a world returned: of a world of another package, types are not checked elsewhere."""
     if not isinstance(value, expected):
         raise ValueError(

@@ -219,3 +219,12 @@ def test_time_ends_a_session_with_a_whole_step(tmp_path: Path) -> None:
         live.tick()
     assert live.frame == 16 and live.finish("time") is None
     assert not Path(live.settings.journal).exists(), "a practice room leaves nothing"
+
+
+def test_a_world_whose_frames_return_something_else_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world()
+    live = session(settings(tmp_path), world)
+    live.begin()
+    monkeypatch.setattr(world, "frame", lambda *_, **__: None)
+    with pytest.raises(ValueError, match="`frame` of the world playhouse returned NoneType"):
+        play(live, 1)

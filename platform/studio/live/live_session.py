@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes.episode import Episode
-from interplay.episodes.recorder import EpisodeRecorder
+from interplay.episodes.recorder import EpisodeRecorder, check_returned
 from interplay.players.player import Player
 from interplay.stages.live_config import COPILOT, PERSON, SETTER
 from interplay.studio.live.cards import draw_card
@@ -317,6 +317,7 @@ class LiveSession:
         frames = self.world.spec.frames_per_step
         last = self.frame % frames == frames - 1
         outcome = self.world.frame(rows, said, observers=self._see if last else ())
+        check_returned(self.world.spec, "frame", outcome, Outcome)
         for role, row in rows.items():
             self._rows.setdefault(role, []).append(row)
         self._executed = dict(rows)
