@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from interplay.episodes.store import EpisodeStore
 from interplay.players.player import Player
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.cards import draw_card
 from interplay.studio.live.live_session import JournalMismatch, LiveSession
 from interplay.studio.live.session_process import SessionHost
 from interplay.studio.live.session_settings import SessionSettings
@@ -228,3 +230,12 @@ def test_a_world_whose_frames_return_something_else_is_named(tmp_path: Path, mon
     monkeypatch.setattr(world, "frame", lambda *_, **__: None)
     with pytest.raises(ValueError, match="`frame` of the world playhouse returned NoneType"):
         play(live, 1)
+
+
+def test_no_card_looks_like_the_one_before() -> None:
+    tasks = make_world().tasks()
+    for seed in range(5):
+        cards = [draw_card(tasks, LiveConfig(), seed, number) for number in range(60)]
+        assert all(before.text != after.text for before, after in pairwise(cards))
+        assert len({card.cue for card in cards}) > 5
+        assert draw_card(tasks, LiveConfig(), seed, 37) == cards[37]
