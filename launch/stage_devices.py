@@ -67,19 +67,15 @@ def slow_precisions(config: Config, stages: Collection[str] = TRAINED) -> list[s
         asked["reinforce.scoring_precision"] = config.reinforce.scoring_precision, config.reinforce.learner.device
     if ACTING.intersection(stages):
         asked["actors.precision"] = config.actors.precision, config.actors.device
-    return [
-        setting
-        for setting, (precision, device) in asked.items()
-        if precision == "bf16" and _is_here(device) and not computes_bf16(find_device(device, setting))
-    ]
+    return [setting for setting, (precision, device) in asked.items() if precision == "bf16" and _is_slow(device)]
 
 
-def _is_here(device: str) -> bool:
+def _is_slow(device: str) -> bool:
+    """Whether this device computes bf16 in software; False for one that is not here, which is refused."""
     try:
-        find_device(device)
+        return not computes_bf16(find_device(device))
     except Unavailable:
         return False
-    return True
 
 
 def _scores(config: Config) -> bool:

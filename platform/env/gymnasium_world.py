@@ -6,7 +6,6 @@ environments that are deterministic after seeding; those registered as nondeterm
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -27,7 +26,7 @@ from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
-from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec, is_finite
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
@@ -170,7 +169,7 @@ class GymnasiumWorld(World):
         """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
         observation, reward, terminated, truncated, _ = self._env.step(self._actions.action(bins))
         self._history.append(bins)
-        if not hasattr(reward, "__float__") or not math.isfinite(reward):
+        if not is_finite(reward):
             raise ValueError(
                 f"env.id={self.config.id!r}: the reward of a step is a finite number, and this one is {reward}; change "
                 "the environment's rewards"

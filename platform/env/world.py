@@ -39,6 +39,11 @@ MAX_BINS = 127  # a bin is an int8
 ALLOWED_ROLES = (("setter", "solver"), ("solver",))  # the roles that a world may have
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number, also one of numpy or torch."""
+    return hasattr(value, "__float__") and math.isfinite(value)
+
+
 @dataclass(frozen=True)
 class Component:
     """One categorical dimension of a movement action: name, number of bins, and the bin that does nothing."""
@@ -194,7 +199,7 @@ class Outcome:
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 
     def __post_init__(self) -> None:
-        if not hasattr(self.env_reward, "__float__") or not math.isfinite(self.env_reward):
+        if not is_finite(self.env_reward):
             raise ValueError(
                 f"the reward of a step is a finite number, and this one is {self.env_reward}; change the world's "
                 "rewards"

@@ -43,8 +43,8 @@ def find_device(name: str, setting: str = "learner.device") -> torch.device:
 
 
 def computes_bf16(device: torch.device) -> bool:
-    """Whether the device has instructions for bf16. Without them torch computes it in software, and a matrix product
-    takes 10 to 50 times as long as in float32."""
+    """Whether the device has instructions for bf16. Without them torch computes it in software, which takes
+    many times as long as float32 (docs/learner.md)."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

@@ -35,7 +35,7 @@ SMALL = (
 @pytest.mark.slow
 def test_every_stage_of_the_papers_agent_makes_two_updates(tmp_path: Path) -> None:
     settings = [*SMALL, f"run.dir={tmp_path}"]
-    # In software, bf16 would take most of an hour.
+    # In software, bf16 had not finished after 43 minutes.
     settings += [f"{setting}=fp32" for setting in slow_precisions(compose(settings))]
     for verb in ("collect", "clone", "collect-agent", "mark", "reward", "reinforce"):
         interplay(verb, settings)
