@@ -115,9 +115,27 @@ def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio
     page.evaluate(STORAGE_IS_FULL)
     page.keyboard.press("j")
     expect(page.get_by_test_id("count")).to_contain_text("1 marks")
-    page.wait_for_load_state("networkidle")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
     page.reload()
     expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
+
+
+def test_a_mark_that_can_neither_be_kept_nor_sent_is_named(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    page.evaluate(STORAGE_IS_FULL)
+    page.route("**/marks", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
+    page.keyboard.press("j")
+    expect(page.locator("#message")).to_have_text("Changes of yours that were not kept: 1. The reason: the disk is full")
+    expect(page.get_by_test_id("count")).to_contain_text("0 marks")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+
+
+def test_a_mark_is_not_called_saved_before_the_browser_has_it(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    mark = "() => { for (let n = 0; n < 2; n++) document.getElementById('plus').click(); return saved.textContent; }"
+    assert page.evaluate(mark) == "saving 2 ..."
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
 
 
 def test_a_mark_that_is_refused_for_good_waits_no_more_and_is_named(

@@ -26,7 +26,7 @@ const done = (request) =>
 export class Outbox {
   /**
    * @param {string} person whose requests these are: another login of this browser keeps its own
-   * @param {(waiting: number, problem: string) => void} onChange
+   * @param {(waiting: number, problem: string) => void} onChange called with how many requests are not acknowledged
    * @param {(path: string, body: any, reason: string) => void} onRefused called with a request that is not kept
    */
   constructor(person, onChange, onRefused) {
@@ -34,6 +34,9 @@ export class Outbox {
     this.onChange = onChange;
     this.onRefused = onRefused;
     this.sending = false;
+    this.adding = 0; // requests that the browser is still writing down
+    this.stored = 0; // requests that were written down when last read
+    this.problem = '';
     this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
     addEventListener('online', () => this.send());
@@ -44,12 +47,22 @@ export class Outbox {
     return (await this.database).transaction(STORE, mode, { durability: 'strict' }).objectStore(STORE);
   }
 
+  /** Reports how many requests wait: from the moment of a change, before the browser has written it down. */
+  report() {
+    this.onChange(this.stored + this.adding, this.problem);
+  }
+
   /** Keeps a request, then sends what waits, in order. @param {string} path @param {any} body */
   async add(path, body) {
+    this.adding += 1;
+    this.report();
     try {
       await done((await this.store('readwrite')).add({ person: this.person, path, body }));
     } catch {
-      await post(path, body); // nothing more can be kept here, as where the disk is full
+      // Nothing more can be kept here, as where the disk is full.
+      await post(path, body).catch((error) => this.onRefused(path, body, error.message));
+    } finally {
+      this.adding -= 1;
     }
     this.send();
   }
@@ -67,11 +80,12 @@ export class Outbox {
     if (this.sending) return;
     this.sending = true;
     let wait = 250;
-    let problem = '';
+    this.problem = '';
     try {
       for (;;) {
         const waiting = await this.waiting();
-        this.onChange(waiting.length, problem);
+        this.stored = waiting.length;
+        this.report();
         if (!waiting.length) return;
         const [{ key, path, body }] = waiting;
         try {
@@ -80,21 +94,21 @@ export class Outbox {
           this.rtt = performance.now() - sent;
           await done((await this.store('readwrite')).delete(key));
           wait = 250;
-          problem = '';
+          this.problem = '';
         } catch (error) {
           const status = error instanceof Refused ? error.status : 0;
           const { message } = /** @type {any} */ (error);
           if ([403, 404].includes(status) && !(await this.isLoggedIn())) {
-            problem = word('mark.other_login');
+            this.problem = word('mark.other_login');
           } else if (status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
             await done((await this.store('readwrite')).delete(key));
-            problem = '';
+            this.problem = '';
             this.onRefused(path, body, message);
             continue;
           } else {
-            problem = status === 401 ? message : 'waiting';
+            this.problem = status === 401 ? message : 'waiting';
           }
-          this.onChange(waiting.length, problem);
+          this.report();
           await new Promise((resolve) => setTimeout(resolve, wait));
           wait = Math.min(2 * wait, LONGEST_WAIT);
         }
@@ -113,7 +127,7 @@ export class Outbox {
   async empty() {
     for (;;) {
       this.send();
-      if (!(await this.waiting()).length) return;
+      if (!this.adding && !(await this.waiting()).length) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
