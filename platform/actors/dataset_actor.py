@@ -54,6 +54,7 @@ class DatasetConfig:
     # shared-control, agent-human, agent-agent (the setter first; scripted players count as people), also of one round,
     # as human-agent@2. Others are not read. Empty: all episodes alike.
     mix: Mapping[str, float] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()  # read only episodes whose tasks are all of these kinds; empty: all episodes
     cache_mb: int = 2048  # of decoded episodes and drawn rows; others are read and drawn again
     # Chance that a word is read as unknown throughout an episode: people and held-out episodes use words that training
     # lacks, and otherwise their embedding would stay as it was drawn.

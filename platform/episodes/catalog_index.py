@@ -96,9 +96,10 @@ class EpisodeFilter:
     """A filter of episodes; all given conditions must hold.
 
     `kinds`: by role, kinds of players; at least one of them steered the role at some time. `tasks`: kinds of tasks; at
-    least one was given. `marked`: episodes with (True) or without (False) a mark. `flagged`: flagged episodes, too; a
-    snapshot holds those that it was made with. `rated`: episodes that a rater watched (True), with or without marking;
-    readers with such a filter list raters without a mark, too.
+    least one was given. `only_tasks`: kinds of tasks; at least one was given, and no task of another kind. `marked`:
+    episodes with (True) or without (False) a mark. `flagged`: flagged episodes, too; a snapshot holds those that it was
+    made with. `rated`: episodes that a rater watched (True), with or without marking; readers with such a filter list
+    raters without a mark, too.
     """
 
     split: str | None = None
@@ -107,6 +108,7 @@ class EpisodeFilter:
     world: str | None = None
     kinds: Mapping[str, Collection[str]] = field(default_factory=dict)
     tasks: Collection[str] = ()
+    only_tasks: Collection[str] = ()
     marked: bool | None = None
     flagged: bool = False
     rated: bool | None = None
@@ -255,9 +257,11 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
     for role, named in where.kinds.items():
         kinds = [named] if isinstance(named, str) else named
         require(f"id IN (SELECT episode FROM seats WHERE role = ? AND kind IN ({_marks_for(kinds)}))", role, *kinds)
-    if where.tasks:
-        kinds = [*where.tasks, *(old for old, new in RENAMED_TASK_KINDS.items() if new in where.tasks)]
-        require(f"EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE value IN ({_marks_for(kinds)}))", *kinds)
+    for named, negated in ((where.tasks, ""), (where.only_tasks, ""), (where.only_tasks, "NOT ")):
+        if named:
+            kinds = [*named, *(old for old, new in RENAMED_TASK_KINDS.items() if new in named)]
+            among = f"value {negated}IN ({_marks_for(kinds)})"
+            require(f"{negated}EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE {among})", *kinds)
     if where.marked is not None:
         require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
     if where.rated is not None:

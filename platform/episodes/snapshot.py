@@ -186,6 +186,8 @@ def _as_json(where: EpisodeFilter, mix: Mapping[str, float]) -> str:
         role: [kinds] if isinstance(kinds, str) else sorted(kinds) for role, kinds in where.kinds.items()
     }
     fields["tasks"] = sorted(where.tasks)
-    if not where.flagged:
-        del fields["flagged"]
+    fields["only_tasks"] = sorted(where.only_tasks)
+    for added in ("flagged", "only_tasks"):  # snapshots of earlier versions have neither
+        if not fields[added]:
+            del fields[added]
     return json.dumps(fields | ({"mix": dict(mix)} if mix else {}))

@@ -141,7 +141,7 @@ class EpisodeStore(EpisodeCatalog):
         marked: bool | None = None,
     ) -> list[str]:
         """The ids of the episodes that satisfy every condition given, oldest first; see `EpisodeFilter`."""
-        return self.select(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked))
+        return self.select(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked=marked))
 
     def take_in(self, path: Path) -> str:
         """Lists an episode whose file another process placed with `EpisodeFiles`; returns its id.

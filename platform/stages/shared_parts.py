@@ -214,6 +214,23 @@ class Share:
 ALONE = Share()
 
 
+def _with_kinds(where: EpisodeFilter, kinds: Sequence[str], snapshot: Snapshot, stage: str) -> EpisodeFilter:
+    """The filter of the episodes whose tasks are all of `kinds`; unchanged where `kinds` is empty."""
+    chosen = replace(where, only_tasks=kinds)
+    recorded = sorted({kind for entry in snapshot.entries(where) for kind in entry.task_kinds}) if kinds else []
+    if unknown := sorted(set(kinds) - set(recorded)):
+        raise ValueError(
+            f"{stage}.dataset.kinds names {', '.join(unknown)}, of which no demonstration in {snapshot.path} has a "
+            f"task; allowed: {', '.join(recorded)}, or none for all"
+        )
+    if kinds and not snapshot.select(chosen):
+        raise ValueError(
+            f"{stage}.dataset.kinds: every demonstration in {snapshot.path} with a task of the kinds "
+            f"{', '.join(kinds)} has one of another kind, too; name more kinds, or none for all"
+        )
+    return chosen
+
+
 @dataclass(frozen=True)
 class Demonstrations:
     """The demonstrations that a stage reads: the episodes of a snapshot that satisfy `where`."""
@@ -232,14 +249,15 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
     """A dataset actor over its share of the episodes and of the lanes of `what`.
 
     Raises:
-        ValueError: no episode is demonstrated, or none has the marks, utterances or instructions that windows are drawn
-            around.
+        ValueError: no episode is demonstrated, none has the tasks of `config.kinds` alone, or none has the marks,
+            utterances or instructions that windows are drawn around.
     """
-    world, stage, where = run.make_world(), what.stage, what.where
+    world, stage = run.make_world(), what.stage
     config = replace(what.config, lanes=what.config.lanes // share.of)
     snapshot = Snapshot(what.snapshot)
     if what.shuffle_marks:
         snapshot = ShuffledMarks(what.snapshot, seed=run.seed, frames_per_step=world.spec.frames_per_step)
+    where = _with_kinds(what.where or EpisodeFilter(), config.kinds, snapshot, stage)
     seed, role, cache = derive_seed(run.seed, stage, "order"), what.layout.role, config.cache_mb * 2**20
     part: dict[str, Any] = {"mix": config.mix, "rank": share.index, "world_size": share.of}
     reader: LaneReader | MomentReader

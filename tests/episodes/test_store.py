@@ -60,6 +60,8 @@ def test_episodes_are_found_by_their_metadata(tmp_path: Path) -> None:
     assert store.ids(kinds={"solver": ["human", "agent"]}) == []
     assert store.ids(tasks=["go", "lift"]) == ids
     assert store.ids(tasks=["lift"]) == []
+    assert store.select(EpisodeFilter(only_tasks=["go", "lift"])) == ids
+    assert store.select(EpisodeFilter(only_tasks=["lift"])) == []
     assert store.ids(marked=True) == [ids[2]]
     assert store.ids(marked=False, round=1) == [ids[3]]
     assert [entry.steps for entry in store.entries(EpisodeFilter(rounds_before=1))] == [6, 6]

@@ -13,7 +13,11 @@ from test_resume import LOGGED, same_runs, twelve
 from tiny_runs import copied, interplay, opened, refused, rows
 
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.lane_reader import EpisodeSource
 from interplay.episodes.snapshot import Snapshot
+from interplay.learner.agents import load_agent
+from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.shared_parts import Demonstrations, dataset_actor
 
 SUCCESS = ("reinforce.reward=success", "reinforce.actor.achieved=true", "reinforce.actor.lanes=8")
 
@@ -61,6 +65,39 @@ def test_a_kind_that_no_setter_asked_for_is_refused(
 ) -> None:
     said = refused("reinforce", [*settings(copied(cloned, tmp_path)), "reinforce.actor.kinds=[go,dance]"], capsys)
     assert "reinforce.actor.kinds names dance, which no setter of" in said and "allowed: " in said
+
+
+def test_demonstrations_have_tasks_of_the_given_kinds_alone(
+    cloned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copied(cloned, tmp_path)
+    recorded = EpisodeFilter(split="train")
+    with opened(settings(root)).store() as store:
+        other = store.read(store.ids(split="train")[0])
+        both = ((0, {"kind": "go"}), (1, {"kind": "dance"}))
+        store.append(replace(other, meta=replace(other.meta, id="e" * 32, tasks=both, endings=())))
+        every = set(store.select(recorded))
+        chosen = {entry.id for entry in store.entries(recorded) if entry.task_kinds == ("go",)}
+    run = opened([*settings(root), "reinforce.dataset.kinds=[go]"])
+    agent, words = load_agent(run.stage("clone").checkpoints)
+    snapshot = freeze_once(run, "reinforce", EpisodeFilter(), "collect")
+    what = Demonstrations("reinforce", snapshot.path, agent.layout, words, run.config.reinforce.dataset, recorded)
+    opened_by_reader: set[str] = set()
+    get = EpisodeSource.get
+    monkeypatch.setattr(EpisodeSource, "get", lambda self, name: (opened_by_reader.add(name), get(self, name))[1])
+    actor = dataset_actor(run, what)
+    for _ in range(100):
+        actor.unroll()
+    assert "e" * 32 not in chosen and chosen < every
+    assert opened_by_reader == chosen
+
+
+def test_demonstrations_of_an_unknown_kind_are_refused(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(cloned, tmp_path)
+    said = refused("reinforce", [*settings(root), "reinforce.dataset.kinds=[dance]"], capsys)
+    assert "reinforce.dataset.kinds names dance, of which no demonstration in" in said and "allowed: " in said
 
 
 def test_episodes_without_a_task_are_refused_before_anything_is_played(
