@@ -55,6 +55,7 @@ class Environment:
         self.task_updated = Observable()
         self.reward_given = Observable()
         words = ScramblingSerializerWrapper(serializer, rng=random.Random(f"{seed} words")) if scramble else None
+        self._words = words
         self._serializer = serializer
         self._task_scheduler = task_scheduler
         self._max_reward_per_task = max_reward_per_task
@@ -69,7 +70,6 @@ class Environment:
         self._reward: float | None = None
         self._task_time = 0
         self._deinitialized = False
-        self._scrambled = scramble
         # How many calls can do nothing but exchange a token, and what they call: see `_plan`
         self._quiet = 0
         self._take: Callable[[Any], Any] = _drop
@@ -124,6 +124,10 @@ class Environment:
     def ignore_last_char(self) -> None:
         """Replaces the learner's last character by silence."""
         self._input_channel.mask_last(self._serializer.SILENCE_TOKEN)
+
+    def scramble(self, text: str) -> str:
+        """A text in the words that the learner says and hears: pseudo-words if they are scrambled."""
+        return text if self._words is None else self._words.scramble(text)
 
     def raise_event(self, event: Any) -> bool:
         """Calls the handlers of an event; returns whether there was one."""
@@ -242,7 +246,7 @@ class Environment:
         output = self._output_channel
         given = output.consume_bit()
         complete = not output.left()
-        if not self._scrambled:
+        if self._words is None:
             self._hear_own(given)
         elif complete:
             for token in self._serializer.to_binary(output.character):
@@ -269,7 +273,7 @@ class Environment:
         """Counts the next calls in which no character of the learner ends and none of the teacher begins. They
         differ from other calls only for an observer of single tokens."""
         self._quiet = 0
-        if type(self._serializer) is not StandardSerializer or self._scrambled or self._tokens_are_watched():
+        if type(self._serializer) is not StandardSerializer or self._words is not None or self._tokens_are_watched():
             return
         channel, output = self._input_channel, self._output_channel
         ended = self._current_task.has_ended()

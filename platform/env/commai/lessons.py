@@ -19,7 +19,7 @@ class LessonFacts:
     """Ground truth: the current task, and the results of those before it."""
 
     kind: str
-    opening: str  # the teacher's first words
+    opening: str  # the teacher's first words, as the solver hears them
     number: int  # of the instance in this episode
     results: tuple[tuple[str, float], ...]  # kind and reward of each finished instance
     heard: str  # the teacher's last words; in bits and characters, the symbols of the last steps
@@ -59,7 +59,8 @@ class Lesson(Task):
 
 
 class Speaker(Expert):
-    """Expert that sends the task's right answer, or its wrong one, whenever the teacher is silent."""
+    """Expert that sends the task's right answer, or its wrong one, whenever the teacher is silent. It says pseudo-words
+    where words are scrambled, unless the task is `literal`."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
@@ -100,7 +101,8 @@ class Speaker(Expert):
             confused = self._lesson.confused
             task = facts.task
             self._script = iter(task.expert() if confused is None else task.confused(random.Random(confused)))
-        return next(self._script, "")
+        words = next(self._script, "")
+        return words if getattr(facts.task, "literal", False) else str(facts.environment.scramble(words))
 
 
 class LessonSource(TaskSource):

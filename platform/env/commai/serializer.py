@@ -10,14 +10,14 @@ from __future__ import annotations
 import random
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Protocol
 
 SILENCE = " "
 BYTE = 8
 LONGEST_PREFIX = 3 * BYTE  # bits that may still become a character of four bytes
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
-TRIES = 100  # draws of a readable word before any letters will do
 
 
 class Reader(Protocol):
@@ -160,49 +160,64 @@ class ASCIISerializer(GeneralSerializer):
 
 
 class Pseudowords:
-    """A random one-to-one mapping of words, drawn on first use. Length and the case of each letter are kept; words
-    with a letter outside a-z are not changed."""
+    """A one-to-one mapping of words. Length and the case of each letter are kept; words with a letter outside a-z are
+    not changed.
+
+    The generator alone decides the mapping, not the order in which words are asked for, so that a replayed session maps
+    its words as the first one did.
+
+    Args:
+        rng: one number is drawn from it.
+        readable: whether vowels become vowels, and consonants consonants.
+    """
 
     def __init__(self, rng: random.Random, readable: bool = True) -> None:
-        self._rng = rng
+        self._key = rng.getrandbits(64)
         self._readable = readable
         self._scrambled: dict[str, str] = {}
         self._plain: dict[str, str] = {}
 
     def scramble(self, word: str) -> str:
         """The pseudo-word of a word."""
-        return self._mapped(word, self._scrambled, self._plain)
+        return self._mapped(word, self._scrambled, self._scrambled_word)
 
     def unscramble(self, word: str) -> str:
-        """The word of a pseudo-word; an unknown pseudo-word gets a new word."""
-        return self._mapped(word, self._plain, self._scrambled)
+        """The word of a pseudo-word."""
+        return self._mapped(word, self._plain, self._plain_word)
 
-    def _mapped(self, word: str, forth: dict[str, str], back: dict[str, str]) -> str:
-        lower = word.lower()
-        if not (lower.isascii() and lower.isalpha()):
+    def _mapped(self, word: str, known: dict[str, str], mapping: Callable[[str], str]) -> str:
+        if not is_letters(word):
             return word
-        if lower not in forth:
-            forth[lower] = self._draw(len(lower), back)
-            back[forth[lower]] = lower
-        return "".join(c.upper() if w.isupper() else c for c, w in zip(forth[lower], word, strict=True))
+        lower = word.lower()
+        if lower not in known:
+            known[lower] = mapping(lower)
+        return "".join(c.upper() if w.isupper() else c for c, w in zip(known[lower], word, strict=True))
 
-    def _draw(self, length: int, taken: dict[str, str]) -> str:
-        for _ in range(TRIES if self._readable else 0):
-            word = "".join(self._readable_letters(length))
-            if word not in taken:
-                return word
-        if length == 1:  # a permutation of the alphabet, exhausted letter by letter
-            return self._rng.choice([letter for letter in string.ascii_lowercase if letter not in taken])
-        while True:
-            word = "".join(self._rng.choice(string.ascii_lowercase) for _ in range(length))
-            if word not in taken:
-                return word
+    def _scrambled_word(self, word: str) -> str:
+        return self._shifted(self._shifted(word, 1)[::-1], 1)[::-1]  # each letter depends on all letters of the word
 
-    def _readable_letters(self, length: int) -> Iterator[str]:
-        vowel = self._rng.random() < 0.5
-        for _ in range(length):
-            yield self._rng.choice(VOWELS if vowel else CONSONANTS)
-            vowel = not vowel
+    def _plain_word(self, word: str) -> str:
+        return self._shifted(self._shifted(word[::-1], -1)[::-1], -1)
+
+    def _shifted(self, word: str, way: int) -> str:
+        """Shifts each letter by a number that the letters before it decide. `way`: 1; -1 undoes it."""
+        shifted = ""
+        for index, letter in enumerate(word):
+            before = (word if way > 0 else shifted)[:index]
+            digest = blake2b(f"{self._key} {len(word)} {before}".encode(), digest_size=8).digest()
+            among = self._alternatives(letter)
+            shifted += among[(among.index(letter) + way * int.from_bytes(digest)) % len(among)]
+        return shifted
+
+    def _alternatives(self, letter: str) -> str:
+        if not self._readable:
+            return string.ascii_lowercase
+        return VOWELS if letter in VOWELS else CONSONANTS
+
+
+def is_letters(word: str) -> bool:
+    """Whether a word consists of the letters a-z, in either case."""
+    return word.isascii() and word.isalpha()
 
 
 class ScramblingSerializerWrapper:
@@ -257,12 +272,14 @@ class ScramblingSerializerWrapper:
 
 
 class WordReader:
-    """Reads characters, and gives a word unscrambled when the character after its end has come."""
+    """Reads characters, and gives a word unscrambled when the character after its end has come. A word that isn't
+    scrambled, such as a number, is given at once."""
 
     def __init__(self, reader: Any, words: Pseudowords) -> None:
         self._reader = reader
         self._words = words
         self._word = ""
+        self._unchanged = False  # whether the rest of the current word is given as it comes
         self._from = 0  # the first token that the inner reader has not read
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
@@ -270,11 +287,13 @@ class WordReader:
         text, self._from = self._reader.read(tokens, max(start, self._from))
         given = ""
         for character in text:
-            if character.isalnum():
+            within = character.isalnum()
+            if within and not self._unchanged and is_letters(character):
                 self._word += character
-            else:
-                given += self._words.unscramble(self._word) + character
-                self._word = ""
+                continue
+            self._unchanged = within
+            given += (self._word if within else self._words.unscramble(self._word)) + character
+            self._word = ""
         return given, (start if self._word else self._from)
 
 

@@ -32,6 +32,7 @@ from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 VERSION = 1
+WORDS = 2  # version of the pseudo-words
 SETTER, SOLVER = "setter", "solver"
 PRINTABLE = SILENCE + string.ascii_letters + string.digits + string.punctuation
 FEEDBACK = 100  # characters that a task may take for its feedback, in time limits
@@ -61,7 +62,7 @@ class CommAIConfig:
         if self.instances < 1 or self.silence < 2:
             raise ValueError(f"instances={self.instances} is at least 1, silence={self.silence} at least 2")
         if self.interface == "characters" and not self.config:
-            _check_alphabet(task_sets.task_classes(self.tasks), self.alphabet)
+            _check_alphabet(task_sets.task_classes(self.tasks), self)
 
 
 class CommAI(World):
@@ -75,7 +76,7 @@ class CommAI(World):
         self.config = config
         if config.config is not None and config.interface == "characters":
             tasks = getattr(load_scheduler(config.config), "tasks", ())
-            _check_alphabet([type(task) for task in tasks], config.alphabet)
+            _check_alphabet([type(task) for task in tasks], config)
         self.interface = _interface(config)
         speaks = config.interface == "utterances"
         self.spec = WorldSpec(
@@ -197,8 +198,8 @@ class CommAI(World):
         return "".join(text for name, text in self._talk[-2 * RECENT :] if name == role).strip()
 
     def _on_task(self, task: Any) -> None:
-        channel = self._running()._output_channel
-        self._opening = channel.get_text().strip()
+        environment = self._running()
+        self._opening = environment.scramble(environment._output_channel.get_text().strip())
 
     def _on_reward(self, task: Any, reward: float) -> None:
         self._results = (*self._results, (kind_of(type(task)), float(reward)))
@@ -255,7 +256,8 @@ class CommAI(World):
         return self.environment
 
     def _identity(self) -> Mapping[str, Any]:
-        return json_values({"name": "commai", "version": VERSION, **asdict(self.config)})
+        words = {"words": WORDS} if self.config.scramble else {}
+        return json_values({"name": "commai", "version": VERSION, **words, **asdict(self.config)})
 
 
 class _FirstThenRandom(RandomTaskScheduler):
@@ -287,11 +289,20 @@ def _interface(config: CommAIConfig) -> Interface:
     return Bits(nano=bool(classes) and all(made.__module__.endswith(".nano") for made in classes))
 
 
-def _check_alphabet(tasks: Iterable[type[Any]], alphabet: str) -> None:
+def _check_alphabet(tasks: Iterable[type[Any]], config: CommAIConfig) -> None:
     """Raises ValueError if the alphabet lacks characters of answers; a task without `spoken` does not name them."""
-    needed = {made.__name__: "".join(sorted(set(getattr(made, "spoken", "")) - set(alphabet))) for made in tasks}
-    if listed := "; ".join(f"{name} needs {letters!r}" for name, letters in needed.items() if letters):
+    needed = {made.__name__: _spoken(made, config.scramble) - set(config.alphabet) for made in tasks}
+    if listed := "; ".join(f"{name} needs {''.join(sorted(lacks))!r}" for name, lacks in needed.items() if lacks):
         raise ValueError(f"the alphabet cannot say the answers of these tasks: {listed}")
+
+
+def _spoken(task: type[Any], scramble: bool) -> set[str]:
+    """The characters of the answers of a task. Pseudo-words have any letter in place of another one of its case."""
+    spoken = set(getattr(task, "spoken", ""))
+    if not scramble or getattr(task, "literal", False):
+        return spoken
+    cases = [set(letters) for letters in (string.ascii_lowercase, string.ascii_uppercase)]
+    return spoken.union(*(letters for letters in cases if letters & spoken))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 
 import pytest
 from commai_tasks import SayA, environment_of
@@ -13,6 +14,8 @@ from interplay.env.commai.channels import InputChannel, OutputChannel
 from interplay.env.commai.serializer import (
     ASCIISerializer,
     GeneralSerializer,
+    IdentitySerializer,
+    Pseudowords,
     ScramblingSerializerWrapper,
     StandardSerializer,
 )
@@ -86,6 +89,29 @@ def test_scrambling_is_one_to_one_and_keeps_length_and_case(words: list[str]) ->
     assert serializer.to_text(serializer.to_binary(text)) == text
     assert len({word.lower() for word in sent[:-1].split()}) == len({word.lower() for word in words})
     assert heard(serializer, serializer.to_binary(text)) == text
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_pseudo_words_do_not_depend_on_the_order_in_which_they_are_asked_for(readable: bool) -> None:
+    words = ["i", "turn", "left", "lift", "Forward", "abcdefghijkl"]
+    one, other = (Pseudowords(random.Random(1), readable) for _ in range(2))
+    scrambled = [one.scramble(word) for word in words]
+    assert [other.unscramble(word) for word in scrambled[::-1]] == words[::-1]
+    assert [other.scramble(word) for word in words] == scrambled
+    assert scrambled != [Pseudowords(random.Random(2), readable).scramble(word) for word in words]
+    two = {one.scramble(a + b) for a in string.ascii_lowercase for b in string.ascii_lowercase}
+    assert len(two) == 26**2
+    if readable:
+        vowels = [[letter in "aeiou" for letter in "".join(each).lower()] for each in (words, scrambled)]
+        assert vowels[0] == vowels[1]
+
+
+def test_a_word_that_is_not_scrambled_is_heard_at_once() -> None:
+    serializer = ScramblingSerializerWrapper(IdentitySerializer())
+    assert heard(serializer, "01") == "01"
+    assert heard(serializer, "ab1cd") == "ab1cd"
+    assert heard(serializer, "ab") == ""
+    assert heard(serializer, serializer.scramble("1 ab cd.")) == "1 ab cd."
 
 
 def test_words_and_marks_are_told_apart() -> None:

@@ -259,6 +259,17 @@ def test_unclear_words_are_made_clear_on_a_question_for_what_is_missing() -> Non
     assert seen == {"color", "count", "block"}
 
 
+def test_something_unclear_is_asked_wherever_one_of_its_kinds_is_possible() -> None:
+    """Without blocks, nothing can be stacked on or removed; two blocks of a color are none that words tell apart."""
+    empty, alike = to_dense([]), to_dense([(0, 0, 0, 1), (2, 0, 0, 1)])
+    for grid in (empty, alike):
+        built = BuildScene(grid, grid, None, None, (1, 2), True, 2)
+        asked = [sample("unclear", built, np.random.default_rng(seed)) for seed in range(40)]
+        assert {task.of for task in asked if isinstance(task, Build)} == {"place", "tower", "row"}
+    with pytest.raises(InfeasibleTask, match="nothing unclear can be asked here: no color"):
+        sample("unclear", BuildScene(empty, empty, None, None, (), True, 2), np.random.default_rng(8))
+
+
 def test_measures_compare_the_changes_made_with_those_wanted() -> None:
     site, rng = scene(3)
     task = drawn(site, "row", rng)

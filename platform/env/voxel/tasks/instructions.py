@@ -229,10 +229,23 @@ _UNCLEAR: Mapping[str, tuple[tuple[str, str], ...]] = {  # by kind: what is left
 CLARIFICATION: Mapping[str, str] = {"color": "which color?", "count": "what count?", "block": "which block?"}
 
 
+def _clear(scene: BuildScene, rng: np.random.Generator) -> tuple[str, Build]:
+    """A kind of `_UNCLEAR` and a task of it; draws again among the other kinds if it is infeasible."""
+    kinds, refused = list(_UNCLEAR), []
+    while kinds:
+        kind = kinds.pop(int(rng.integers(len(kinds))))
+        try:
+            task = sample(kind, scene, rng)
+        except InfeasibleTask as refusal:
+            refused.append(str(refusal))
+            continue
+        assert isinstance(task, Build)
+        return kind, task
+    raise InfeasibleTask(f"nothing unclear can be asked here: {'; '.join(dict.fromkeys(refused))}")
+
+
 def _unclear(scene: BuildScene, rng: np.random.Generator) -> Build:
-    kind = _one_of(list(_UNCLEAR), rng)
-    clear = sample(kind, scene, rng)
-    assert isinstance(clear, Build)
+    kind, clear = _clear(scene, rng)
     lacks, left = _one_of(_UNCLEAR[kind], rng)
     words = word(left, scene.grid, clear.params)
     return Build("unclear", words, clear.asked, clear.params, clear_words=clear.instruction, lacks=lacks, of=kind)

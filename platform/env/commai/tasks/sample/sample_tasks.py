@@ -106,6 +106,7 @@ class SendBitsTask(_SampleTask):
     """
 
     spoken = "x1"
+    literal = True  # bits, which have no pseudo-words
     wrong = ("a",)
 
     @on_start()
