@@ -53,6 +53,8 @@ class RewardFunction(ABC):
     """Scores unrolls."""
 
     version: int = 0  # of the reward model; 0 without one
+    # Whether `score` reads the array `image`: where a GPU draws what agents see, it is drawn again for `score`.
+    reads_pictures: bool = True
 
     @abstractmethod
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
@@ -79,6 +81,8 @@ class RewardFunction(ABC):
 class ProgressReward(RewardFunction):
     """The change of the task's true progress: an upper bound, and the probe reward of the paper's agents."""
 
+    reads_pictures = False
+
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         check_present(arrays, ["progress", "last"])
         if np.isnan(arrays["progress"]).any():
@@ -93,6 +97,8 @@ class SuccessReward(RewardFunction):
     the scripted probes (section 6.3 of the paper).
     """
 
+    reads_pictures = False
+
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         check_present(arrays, ["achieved", "last"])
         if np.isnan(arrays["achieved"]).any():
@@ -102,6 +108,8 @@ class SuccessReward(RewardFunction):
 
 class EnvironmentReward(RewardFunction):
     """The world's own reward, as in Gymnasium environments."""
+
+    reads_pictures = False
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         check_present(arrays, ["env_reward", "last"])

@@ -45,7 +45,7 @@ from interplay.core.setting_checks import check_at_least
 from interplay.core.stored_arrays import read_arrays
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, checked_score
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Scorer(Protocol):
         """The version of the reward model that scores the next request."""
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
-        """See `interplay.reward.reward_functions.RewardFunction.score`."""
+        """See `interplay.reward.reward_functions.checked_score`."""
 
     def load(self, checkpoint: str) -> int:
         """Switches to the model of a checkpoint; returns its version.
@@ -105,7 +105,7 @@ class LocalScorer:
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         with self._lock:
-            return self._function.score(arrays, lane_state)
+            return checked_score(self._function, arrays, lane_state)
 
     def load(self, checkpoint: str) -> int:
         weights, version = self._read(checkpoint)

@@ -90,6 +90,11 @@ def _append(file: Path, text: str) -> None:
 ANSI_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def without_colors(text: str) -> str:
+    """The text without the codes by which terminals color it, as in Ray's tracebacks."""
+    return ANSI_COLORS.sub("", text)
+
+
 class WorkerFailed(RuntimeError):
     """A worker failed more often than allowed. The message ends with its traceback and its last output."""
 
@@ -146,8 +151,8 @@ class CrashReports:
 
     def _with_output(self, worker: str, cause: str) -> str:
         """The cause, followed by the worker's last output if there is any."""
-        cause, log = ANSI_COLORS.sub("", cause).strip(), self.worker_log(worker)
-        tail = ANSI_COLORS.sub("", log.tail())
+        cause, log = without_colors(cause).strip(), self.worker_log(worker)
+        tail = without_colors(log.tail())
         return f"{cause}\nThe last output of {worker} ({log.file}):\n{tail}" if tail else cause
 
 

@@ -84,19 +84,21 @@ class ScoringReplica:
 
     def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
         """See `checked_score`."""
-        return checked_score(self._function, self._with_pictures(message), lane_state)
-
-    def _with_pictures(self, message: UnrollMessage) -> Arrays:
-        """The arrays of a message, with the pictures in place of the rows from which they are drawn."""
-        arrays = dict(message.arrays)
-        if arrays.pop("view", None) is None:
-            return arrays
-        with self._on.running():
-            return arrays | fetch({"image": draw_pictures(message.arrays, message.scenes, self._on.device)})
+        return checked_score(self._function, with_pictures(message, self._on), lane_state)
 
     def load_version(self, weights: Weights, version: int) -> None:
         """See `RewardFunction.load_version`."""
         self._function.load_version(weights, version)
+
+
+def with_pictures(message: UnrollMessage, on: InferenceDevice) -> Arrays:
+    """The arrays of a message; `image` [T + 1, b, H, W, C] is drawn on this device in place of the rows `view`."""
+    arrays = dict(message.arrays)
+    view = arrays.pop("view", None)
+    if view is None:
+        return arrays
+    with on.running():  # of a copy, because torch warns of read-only arrays
+        return arrays | fetch({"image": draw_pictures({"view": view.copy()}, message.scenes, on.device)})
 
 
 def _message(actor: Any, number: int) -> UnrollMessage:

@@ -208,6 +208,7 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
         make_inference=partial(_inference_model, here) if served else None,
         make_replica=partial(_scoring_replica, here, reference, rewards.model) if scored_by_replicas else None,
         function=rewards.function(),
+        on=rewards.on,
         reference=reference,
         newer=rewards.newer,
         lanes=lanes,

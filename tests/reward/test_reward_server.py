@@ -159,6 +159,13 @@ def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told:
     assert status == 400 and told in said, said
 
 
+def test_rewards_that_are_not_finite_are_an_error(client: Client) -> None:
+    unknown = {name: np.full((LANES, TINY.lstm), np.nan, np.float32) for name in STATE_KEYS}
+    status, said = client.refused("POST", "/score", packed({**unroll(), **unknown}))
+    assert status == 500 and said.startswith("ValueError: the reward LearnedReward: score() must return finite numbers")
+    assert client.score(unroll())[1] == "3"  # and it still serves
+
+
 def spoken(vocabulary: Vocabulary) -> Arrays:
     """An unroll in which both players speak."""
     arrays = unroll()

@@ -138,12 +138,16 @@ def exit_at_start(*_: object) -> None:
 
 class DoublingReward:
     """A reward replica that pays each row twice its number and counts the lanes' unrolls in their state, from 0. It
-    raises for unroll numbers and versions below 0."""
+    raises for unroll numbers and versions below 0, and has no memory for the unroll `TOO_LARGE`."""
+
+    TOO_LARGE = -100
 
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
     def score(self, message: FakeMessage, lane_state: int) -> FakeScore:
+        if message.number == self.TOO_LARGE:
+            raise MemoryError("it does not fit")
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
         return FakeScore(2 * message.arrays["row"].astype(np.float32), lane_state + 1, self._version)

@@ -239,14 +239,31 @@ def wait_for_score(replicas: Replicas, reply: Any) -> fake_workers.FakeScore:
     return reply
 
 
-def test_a_faulty_external_request_does_not_kill_the_replica(context: LearnerContext) -> None:
+@pytest.mark.parametrize("external_clients", [False, True])
+def test_what_a_replica_raises_is_raised_at_once(
+    context: LearnerContext, caplog: pytest.LogCaptureFixture, *, external_clients: bool
+) -> None:
     worker = context.add_worker("actor-0", fake_workers.DoublingReward)
-    replicas = Replicas([worker], retries=3, external_clients=True)
+    replicas = Replicas([worker], retries=3, external_clients=external_clients)
     replicas.start()
     for _ in range(4):  # more often than the restart limit
-        with pytest.raises(ArithmeticError, match="below 0"):
+        with pytest.raises(ArithmeticError, match=r"^the number is below 0$") as raised:
             score(replicas, -1)
+        assert "fake_workers.py" in str(raised.value.__cause__), "the replica's traceback"
+    logged = caplog.text.count("actor-0 raised an error, which ends the run:\n")
+    assert logged == (0 if external_clients else 4) and ("fake_workers.py" in caplog.text) == bool(logged)
     assert score(replicas, 2).reward is not None and worker.restarts == 0
+
+
+@pytest.mark.parametrize("external_clients", [False, True])
+def test_a_replica_that_lacks_memory_is_restarted_in_a_run(context: LearnerContext, *, external_clients: bool) -> None:
+    worker = context.add_worker("actor-0", fake_workers.DoublingReward)
+    replicas = Replicas([worker], retries=1, external_clients=external_clients)
+    replicas.start()
+    with pytest.raises(MemoryError if external_clients else WorkerFailed, match="it does not fit"):
+        score(replicas, fake_workers.DoublingReward.TOO_LARGE)
+    assert worker.restarts == (0 if external_clients else 2)
+    assert score(replicas, 2).reward is not None
 
 
 def test_other_replicas_serve_external_clients_after_one_is_given_up(
@@ -317,9 +334,9 @@ def test_a_version_that_cannot_be_loaded_is_an_error(context: LearnerContext) ->
     replicas.start()
     score(replicas, 1)
     replicas.load_version({}, -1)
-    with pytest.raises(WorkerFailed, match="no version -1"):
+    with pytest.raises(ArithmeticError, match="no version -1"):
         score(replicas, 1)
-    assert worker.restarts == 1 and "episodes" not in (context.crashes.folder / "actor-0.txt").read_text()
+    assert worker.restarts == 0
 
 
 @pytest.mark.parametrize("external_clients", [False, True])
@@ -339,7 +356,7 @@ def test_a_version_that_a_restarted_replica_cannot_load_is_an_error(
     assert isinstance(again, ScoreRequest) and worker.restarts == 1
     replicas.load_version({}, -1)
     assert ray.wait([replicas._loading[0]], timeout=TIMEOUT_SECONDS)[0]
-    with pytest.raises(WorkerFailed, match="no version -1"):
+    with pytest.raises(WorkerFailed if external_clients else ArithmeticError, match="no version -1"):
         wait_for_score(replicas, replicas.answer(other))
 
 
@@ -352,9 +369,12 @@ def test_a_stage_error_that_cannot_be_unpickled_is_no_loss_of_the_learner() -> N
     assert not isinstance(raised, LearnerDied) and "world says no" in str(raised)
 
 
-def test_an_external_request_whose_error_cannot_be_unpickled_does_not_kill_the_replica(context: LearnerContext) -> None:
+@pytest.mark.parametrize("external_clients", [False, True])
+def test_an_error_of_a_replica_that_cannot_be_unpickled_is_raised_at_once(
+    context: LearnerContext, *, external_clients: bool
+) -> None:
     worker = context.add_worker("actor-0", fake_workers.FailingReward)
-    replicas = Replicas([worker], retries=3, external_clients=True)
+    replicas = Replicas([worker], retries=3, external_clients=external_clients)
     replicas.start()
     for _ in range(4):  # more often than the restart limit
         with pytest.raises(UnserializableException, match="speaker says no"):

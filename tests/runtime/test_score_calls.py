@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from ray.exceptions import ActorDiedError
 
 from interplay.agent.observation import Arrays
-from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
+from interplay.agent.unroll import LaneScenes
+from interplay.reward.reward_functions import EnvironmentReward, LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.config import ReplicasConfig, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading
@@ -174,6 +176,41 @@ def test_a_reward_of_another_shape_is_refused_here_and_in_a_replica() -> None:
     pool.add(OutstandingUnroll(PendingUnroll(0, 0, 0, reference, message)))
     with pytest.raises(ValueError, match=refused):
         pool.score(0)
+
+
+class Scenes:
+    """Draws pictures of a single number, that of the row, and counts how often."""
+
+    nbytes, drawn = 0, 0
+
+    def draw(self, views: Any, device: torch.device) -> torch.Tensor:
+        self.drawn += 1
+        return torch.from_numpy(views.astype(np.uint8)[:, :, None, None])
+
+
+class BrightnessReward(RewardFunction):
+    """The brightness of the picture."""
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        assert "view" not in arrays
+        return ScoredUnroll(arrays["image"][:-1, :, 0, 0, 0].astype(np.float32))
+
+
+def test_a_reward_that_is_scored_here_reads_pictures_that_are_drawn_for_it() -> None:
+    arrays: Arrays = {"last": np.zeros((3, 2), bool), "view": np.arange(6, dtype=np.float32).reshape(3, 2, 1)}
+    arrays |= {"env_reward": np.ones((3, 2), np.float32)}
+    paid: list[list[list[float]]] = []
+    for function in (BrightnessReward(), EnvironmentReward()):
+        scenes: Any = Scenes()
+        message = UnrollMessage(0, arrays, None, 0, [], b"", scenes=[LaneScenes(2, scenes)])
+        pool = ScoringPool(function)
+        pool.connect(Completions(), lambda unroll: paid.append(unroll.scored.reward.tolist()))  # type: ignore[union-attr]
+        pool.start([LaneState()])
+        reference: Any = "a"
+        pool.add(OutstandingUnroll(PendingUnroll(0, 0, 0, reference, message)))
+        pool.score(0)
+        assert scenes.drawn == function.reads_pictures
+    assert paid == [[[0, 1], [2, 3]], [[1, 1], [1, 1]]]
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ def test_a_mark_that_can_neither_be_kept_nor_sent_is_named(page: Page, studio: t
     page.evaluate(STORAGE_IS_FULL)
     page.route("**/marks", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
     page.keyboard.press("j")
-    expect(page.locator("#message")).to_have_text("Changes of yours that were not kept: 1. The reason: the disk is full")
+    lost = "Changes of yours that were not kept: 1. The reason: the disk is full"
+    expect(page.locator("#message")).to_have_text(lost)
     expect(page.get_by_test_id("count")).to_contain_text("0 marks")
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import RewardFunction
 from interplay.runtime.ray.cluster_session import INFERENCE
@@ -39,6 +40,7 @@ def rollout_stream(
     make_inference: Callable[..., Any] | None,
     make_replica: Callable[..., Any] | None,
     function: RewardFunction,
+    on: InferenceDevice,
     reference: Weights | None,
     newer: Callable[[], tuple[Weights, int] | None],
     lanes: int,
@@ -49,6 +51,7 @@ def rollout_stream(
     Args:
         make_inference: builds the network that decides for all actors, which then get `ask`; None if each has its own.
         make_replica: builds a replica that scores; None to score with `function` in the learner's process.
+        on: where the pictures that `function` reads are drawn if actors send none.
         reference, newer, lanes: see `RolloutStream`.
     """
     worker_class = Worker if make_inference is None else InferenceClientWorker
@@ -58,7 +61,7 @@ def rollout_stream(
         groups = concurrency_groups(len(actors))
         server = context.add_worker(INFERENCE, make_inference, InferenceWorker, groups)
         inference = InferenceServer(server, actors, context)
-    scoring = ScoringPool(function)
+    scoring = ScoringPool(function, on=on)
     if make_replica is not None:
         config = context.config.reward
         workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(config.replicas)]

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
+import torch
 from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, checked_score
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import WorkerFailed
+from interplay.runtime.crashes import WorkerFailed, without_colors
+from interplay.runtime.messages import with_pictures
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle, lost_before_start
+
+# Errors of a process's memory or GPU, after which a new process may succeed.
+MACHINE_ERRORS = (MemoryError, torch.OutOfMemoryError, torch.AcceleratorError)
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +55,11 @@ class ScoreRequest:
 class Replicas:
     """Sends each request to the replica with the fewest requests in flight; resubmits it if that replica fails.
 
-    A replica whose call raises is restarted as if it had died. With `external_clients`, the exception is raised to the
-    caller instead, because one malformed request must not restart every replica; and a replica that exceeds its restart
-    limit does not end the service while other replicas are left.
+    A replica is restarted if its process dies, does not answer, or lacks memory or a GPU that works. Another exception
+    of its reward function is raised to the caller, because another process would raise the same. With
+    `external_clients`, errors of memory and GPUs are raised, too, because one large request must not restart every
+    replica; a replica that can't load a version is restarted; and one that exceeds its restart limit does not end the
+    service while others are left.
     """
 
     def __init__(self, workers: Sequence[WorkerHandle], *, retries: int, external_clients: bool = False) -> None:
@@ -102,7 +110,7 @@ class Replicas:
         Raises:
             NoReplicaLeft: the last replica failed more often than allowed; without `external_clients`, any replica.
             WorkerFailed: more replicas failed on this request than `retries` allows, or its unroll is lost.
-            Exception: with `external_clients`, the exception that the replica raised.
+            Exception: what the reward function raised; its cause has the replica's traceback.
         """
         worker = self.workers[request.replica]
         load_error = self._load_error(request)
@@ -111,19 +119,17 @@ class Replicas:
                 raise load_error
             scored = _fetch(request, worker.result_limit)
         except RayError as error:
-            if (
-                self._external_clients
-                and load_error is None
-                and isinstance(error, RayTaskError | UnserializableException)
-            ):
-                self._settle(request)
-                raise getattr(error, "cause", error) from error
             if load_error is None and isinstance(error, ObjectLostError):
                 self._settle(request)
                 raise WorkerFailed(
                     f"an unroll was lost before {worker.name} could score it, with the process or machine that held "
                     f"it; the same command continues from the newest checkpoint.\n{error}"
                 ) from error
+            if self._is_raised(error, loading=load_error is not None):
+                self._settle(request)
+                if not self._external_clients:
+                    logger.error("%s raised an error, which ends the run:\n%s", worker.name, without_colors(str(error)))
+                raise getattr(error, "cause", error) from error
             # The first of the process's requests to report the failure.
             if worker.incarnation == request.incarnation and request.replica not in self._given_up:
                 self.restart(request.replica, error)
@@ -139,6 +145,14 @@ class Replicas:
         self._settle(request)
         worker.add_completed()
         return scored
+
+    def _is_raised(self, error: RayError, *, loading: bool) -> bool:
+        """Whether an error is raised to the caller, and the replica goes on. `loading`: of loading a version."""
+        if not isinstance(error, RayTaskError | UnserializableException):
+            return False  # the process has died, or is lost
+        if self._external_clients:
+            return not loading
+        return not isinstance(getattr(error, "cause", None), MACHINE_ERRORS)
 
     def forget(self, request: ScoreRequest) -> None:
         """Stops counting a request as in flight: its result, which may still arrive, is no longer needed."""
@@ -241,10 +255,11 @@ class ScoringPool:
         scorer: replicas if scoring needs a network; otherwise a reward function, which scores in this process.
         at_once: how many unrolls a full call of a replica has; see `unrolls_of_call`. One waits for others at most
             until `request_waiting`.
+        on: where the pictures that a reward function reads are drawn if unrolls have none; the CPU by default.
     """
 
-    def __init__(self, scorer: Replicas | RewardFunction, at_once: int = 1) -> None:
-        self._at_once = at_once
+    def __init__(self, scorer: Replicas | RewardFunction, at_once: int = 1, on: InferenceDevice | None = None) -> None:
+        self._at_once, self._on = at_once, on or InferenceDevice()
         self._replicas = scorer if isinstance(scorer, Replicas) else None
         self._local = scorer if isinstance(scorer, RewardFunction) else None
         self._lane_states: list[LaneState] = []
@@ -291,8 +306,9 @@ class ScoringPool:
                     self.request_waiting()
                 return
             assert self._local is not None, "a pool has replicas or a function"
-            arrays, lane_state = following.pending.message.arrays, self._lane_states[pipeline]
-            self._set_score(following, checked_score(self._local, arrays, lane_state))
+            message = following.pending.message
+            arrays = with_pictures(message, self._on) if self._local.reads_pictures else message.arrays
+            self._set_score(following, checked_score(self._local, arrays, self._lane_states[pipeline]))
 
     @property
     def has_waiting(self) -> bool:
