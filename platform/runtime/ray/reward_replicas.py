@@ -147,7 +147,7 @@ class Replicas:
         return scored
 
     def _is_raised(self, error: RayError, *, loading: bool) -> bool:
-        """Whether an error is raised to the caller, and the replica serves further requests. `loading`: of loading a version."""
+        """Whether an error is raised instead of restarting the replica. `loading`: it comes from loading a version."""
         if not isinstance(error, RayTaskError | UnserializableException):
             return False  # the process has died, or is lost
         if self._external_clients:
