@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
 from interplay.runtime.seeding import derive_seed
@@ -69,7 +70,26 @@ def freeze_once(
         raise ValueError(
             f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )
+    _warn_of_other_version(run, name, snapshot)
     return snapshot
+
+
+def _warn_of_other_version(run: Run, name: str, snapshot: Snapshot) -> None:
+    """Says that the oldest or the newest episode was recorded in another version of the world."""
+    spec = run.make_world().spec
+    for episode in (snapshot.ids[0], snapshot.ids[-1]):
+        try:
+            meta = snapshot.read(episode).meta
+        except (DamagedEpisode, UnknownFormat):
+            continue  # a reader that needs it logs its error
+        if (meta.world, meta.world_version) != (spec.name, spec.version):
+            logger.warning(
+                "%s learns from recordings of another version of the world: episode %s is of %s version %d, this world "
+                "is %s version %d. What was done and marked there may not succeed here: record again in a run of its "
+                "own (run.name=...), or install that version of the world",
+                *(name, episode, meta.world, meta.world_version, spec.name, spec.version),
+            )
+            return
 
 
 def _refuse_unmarked(run: Run, name: str) -> None:

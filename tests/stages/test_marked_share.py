@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,9 @@ READERS = ("runtime=ray", "runtime.datasets=2")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run with marked episodes, every third of which is held out."""
+    monkeypatch.setattr(Run, "make_world", lambda self: LineWorld())
     found = opened(tiny(tmp_path))
     with found.store() as store:
         for number in range(EPISODES):
@@ -33,6 +35,19 @@ def run(tmp_path: Path) -> Run:
             store.append(episode)
             store.add_marks([Mark(episode.meta.id, "ann", 1, 1)])
     return found
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_recordings_of_another_version_of_the_world_are_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, version: int
+) -> None:
+    world = LineWorld()
+    world.spec = replace(world.spec, version=version)
+    monkeypatch.setattr(Run, "make_world", lambda self: world)
+    with caplog.at_level(logging.WARNING):
+        freeze_once(run, "clone", EpisodeFilter(), "collect")
+    named = "is of line version 1, this world is line version 2. What was done"
+    assert (named in caplog.text) == (version == 2)
 
 
 def frozen(run: Run, share: float, split: str) -> set[str]:
