@@ -216,16 +216,16 @@ ALONE = Share()
 
 def _with_kinds(where: EpisodeFilter, kinds: Sequence[str], snapshot: Snapshot, stage: str) -> EpisodeFilter:
     """The filter of the episodes whose tasks are all of `kinds`; unchanged where `kinds` is empty."""
-    chosen = replace(where, only_tasks=kinds)
+    chosen, section = replace(where, only_tasks=kinds), stage.removesuffix("-setter")
     recorded = sorted({kind for entry in snapshot.entries(where) for kind in entry.task_kinds}) if kinds else []
     if unknown := sorted(set(kinds) - set(recorded)):
         raise ValueError(
-            f"{stage}.dataset.kinds names {', '.join(unknown)}, of which no demonstration in {snapshot.path} has a "
+            f"{section}.dataset.kinds names {', '.join(unknown)}, of which no demonstration in {snapshot.path} has a "
             f"task; allowed: {', '.join(recorded)}, or none for all"
         )
     if kinds and not snapshot.select(chosen):
         raise ValueError(
-            f"{stage}.dataset.kinds: every demonstration in {snapshot.path} with a task of the kinds "
+            f"{section}.dataset.kinds: every demonstration in {snapshot.path} with a task of the kinds "
             f"{', '.join(kinds)} has one of another kind, too; name more kinds, or none for all"
         )
     return chosen

@@ -90,6 +90,8 @@ def test_demonstrations_have_tasks_of_the_given_kinds_alone(
         actor.unroll()
     assert "e" * 32 not in chosen and chosen < every
     assert opened_by_reader == chosen
+    with pytest.raises(ValueError, match=r"reinforce\.dataset\.kinds: .* dance has one of another kind, too"):
+        dataset_actor(run, replace(what, config=replace(what.config, kinds=("dance",))))
 
 
 def test_demonstrations_of_an_unknown_kind_are_refused(
