@@ -16,7 +16,8 @@ class SeedResults:
     listening: Mapping[str, Mapping[str, float]]  # success under own words minus that under other words
     probes: Mapping[str, int]  # number of probes
     chance: Mapping[str, float]  # best share without understanding the words
-    heldout_returns: Sequence[tuple[int, float]]  # (update, mean modeled return) through reinforcement
+    # (update, mean modeled return) through reinforcement; none where another reward than a learned one is paid
+    heldout_returns: Sequence[tuple[int, float]]
     answers: Mapping[str, float]  # mean reward: correct, plausible wrong, incoherent
     budget: Mapping[str, int]  # what was recorded and trained
     # By the agent that was reinforced on it, what was last measured of a reward model on held-out episodes.

@@ -26,7 +26,9 @@ def seed_results(run: Run) -> SeedResults:
     folder = run.stage(evaluate_stage.STAGE)
     own = {name: read_results(folder, name) for name in evaluate_stage.stages_of(run)}
     other = {name: read_results(folder, name, OTHER_WORDS) for name in own}
-    points = [point for point in reward_points(run.stage("reinforce").path / "returns.jsonl") if len(point.heldout)]
+    every = reward_points(run.stage("reinforce").path / "returns.jsonl")
+    modeled = run.config.reinforce.reward in LEARNED_REWARDS
+    points = [point for point in every if modeled and len(point.heldout)]
     found = heldout_of(run)
     answers = answer_rewards(run, found) if found is not None else {}
     return SeedResults(

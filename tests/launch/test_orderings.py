@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from interplay.learner import checkpoint
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.baselines import BASELINES, baseline_config
 from interplay.stages.evaluate_stage import stages_of
+from interplay.stages.orderings_results import seed_results
 from interplay.stages.report_stage import report
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageConflict, setting_differences, write_json
@@ -73,6 +74,9 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
     assert 0 <= found[0]["reward_models"]["bc_rl"]["heldout_pair_accuracy"] <= 1
     assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_long", "bc_large", "cloning_only", "scripted", "bc_marks"]
     assert found[0]["scripted_kinds"] == {"scripted": ["go"]}
+    run = opened([*settings, "run.name=run-seed-7", "run.seed=7"])
+    paid = replace(run.config, reinforce=replace(run.config.reinforce, reward="world"))
+    assert found[0]["heldout_returns"] and not seed_results(replace(run, config=paid)).heldout_returns
     page = (tmp_path / "run" / "results.md").read_text()
     assert "not tested: 1 seed" in page and "| cloning_only |" in page
 
