@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import time
 from pathlib import Path
 
@@ -18,6 +21,12 @@ from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import FIRST_PLAY
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+TEXTS_OF_OVERLAY = """() => {
+  const overlay = document.getElementById('overlay');
+  window.texts = [];
+  new MutationObserver(() => window.texts.push(overlay.textContent)).observe(overlay, { childList: true });
+}"""
 
 
 def small(live: LiveConfig) -> StudioConfig:
@@ -137,4 +146,59 @@ def test_a_page_that_comes_back_after_the_end_of_its_session_says_so(tmp_path: P
         elsewhere.until("end")
         expect(page.get_by_test_id("saved")).to_contain_text("no connection", timeout=60_000)
         expect(page.locator("#code")).to_have_text("C0DE", timeout=60_000)
+        page.context.close()
+
+
+def test_a_person_that_has_stopped_waiting_gets_no_partner(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig())) as studio:
+        visitor, partner = invited(tmp_path, studio, 2)
+        partner.post("/api/live/consent", {"version": 1})
+        page = opened(browser, studio, visitor)
+        expect(page.locator("#lobbyText")).to_contain_text("You are ready", timeout=60_000)
+        page.route(f"{studio.origin}/", lambda route: None)  # the next page is slow to come
+        with page.expect_response("**/api/live/quit"):
+            page.evaluate("document.getElementById('stop').click()")
+        page.wait_for_timeout(2500)  # a page that waits asks each second
+        assert partner.post("/api/live/join", {"ready": True})["state"] == "waiting"
+        page.context.close()
+
+
+def test_a_connection_that_the_studio_gave_up_is_made_again(tmp_path: Path, browser: Browser) -> None:
+    """The studio closes with 1011 where a browser has not answered for a while, as that of a computer that slept."""
+    with started(tmp_path, ROOM, small(LiveConfig(setter="scripted", away_seconds=600))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
+        sockets: list[WebSocketRoute] = []
+
+        def connect(socket: WebSocketRoute) -> None:
+            sockets.append(socket)
+            socket.connect_to_server()
+
+        page.route_web_socket("**/live/**", connect)
+        page.reload()
+        page.get_by_test_id("ready").click()
+        wait_until(page, "window.studio.drawn > 3")
+        sockets[0].close(code=1011, reason="keepalive ping timeout")
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=60_000)
+        drawn = page.evaluate("window.studio.drawn")
+        wait_until(page, f"window.studio.drawn > {drawn + 3}")
+        page.context.close()
+
+
+def test_a_pause_says_how_long_it_may_still_last(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(away_seconds=600, leave_seconds=600))) as studio:
+        desk = researcher(studio)
+        visitor, partner = invited(tmp_path, studio, 2)
+        page = opened(browser, studio, visitor)
+        partner.post("/api/live/consent", {"version": 1})
+        player = partner.sit(*partner.join())
+        wait_until(page, "window.studio.drawn > 3")
+        page.evaluate(TEXTS_OF_OVERLAY)
+        (session,) = desk.get("/api/live/sessions")["sessions"]
+        os.kill(session["process"], signal.SIGKILL)
+        wait_until(page, "window.texts.some((text) => text.includes('rebuilt'))")
+        assert not [text for text in page.evaluate("window.texts") if "rebuilt" in text and " 0 s" in text]
+        wait_until(page, "document.getElementById('overlay').textContent === ''")
+        player.close()
+        expect(page.locator("#overlay")).to_contain_text("is away", timeout=60_000)
+        expect(page.locator("#overlay")).to_contain_text(re.compile(" 59[0-8] s until"), timeout=15_000)
         page.context.close()

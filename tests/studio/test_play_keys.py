@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 LIVE = LiveConfig(solver="scripted", seconds=600, away_seconds=600, utterances=2, utterance_seconds=600)
 JOINED = "می\u200cخواهم \U0001f468\u200d\U0001f469\u200d\U0001f467"  # Persian and an emoji, both with joiners
 
+PRESS_TWICE = "() => { for (let n = 0; n < 2; n++) document.getElementById('done').click(); }"  # before an answer comes
+
 
 def playing(browser: Browser, studio: StartedStudio, root: Path) -> Page:
     """The page of a setter that plays with a scripted solver."""
@@ -84,7 +86,44 @@ def test_what_is_typed_without_a_connection_stays_in_the_box(browser: Browser, t
         page.context.close()
 
 
-def test_a_reason_is_not_called_kept_without_a_connection(browser: Browser, tmp_path: Path) -> None:
+def test_a_double_click_judges_one_card_and_ends_no_episode_without_its_last_verdict(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=replace(LIVE, judge_open=True))) as studio:
+        page = playing(browser, studio, tmp_path)
+        card = page.locator("#card")
+        for judge in (lambda: page.get_by_test_id("done").dblclick(), lambda: page.evaluate(PRESS_TWICE)):
+            before = card.inner_text()
+            judge()
+            expect(card).not_to_have_text(before, timeout=SECONDS)
+        say(page, "lift the ball")
+        expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
+        page.get_by_test_id("finish").dblclick()
+        expect(page.locator("#overlay")).to_contain_text("Was your last request done?", timeout=SECONDS)
+        page.keyboard.press("n")
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts][:3] == ["done", "done", "failed"]
+
+
+def test_refused_text_does_not_vanish_where_the_next_is_being_typed(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=replace(LIVE, utterances=1))) as studio:
+        page = playing(browser, studio, tmp_path)
+        say(page, "lift the ball")
+        page.evaluate(
+            """() => {
+                const box = document.getElementById('say');
+                box.value = 'and the duck';
+                box.form.requestSubmit();
+                box.value = 'then come';
+            }"""
+        )
+        expect(page.locator("#message")).to_contain_text("and the duck", timeout=SECONDS)
+        expect(page.get_by_test_id("say")).to_have_value("then come")
+        page.context.close()
+
+
+def test_a_reason_is_not_called_sent_without_a_connection(browser: Browser, tmp_path: Path) -> None:
     live, port = replace(LIVE, setter="scripted", copilot="person"), free_port()
     with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=live), port) as studio:
         page = playing(browser, studio, tmp_path)
@@ -99,7 +138,7 @@ def test_a_reason_is_not_called_kept_without_a_connection(browser: Browser, tmp_
             expect(page.locator("#overlay")).not_to_contain_text("Connection lost", timeout=SECONDS)
             wait_until(page, "document.getElementById('overlay').textContent === ''")
             page.keyboard.press("1")
-            expect(page.locator("#message")).to_contain_text("is kept")
+            expect(page.locator("#message")).to_contain_text("is sent")
         page.context.close()
 
 

@@ -77,6 +77,17 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
     assert set(episode.meta.people) == {"setter", "solver"}, "what was practiced is not stored"
 
 
+def test_a_double_click_opens_one_practice(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
+        sockets: list[str] = []
+        page.on("websocket", lambda socket: sockets.append(socket.url))
+        page.get_by_test_id("practice").dblclick()
+        wait_until(page, "window.studio.drawn > 3")
+        assert len(sockets) == 1 and "closed" not in page.locator("#overlay").inner_text()
+        page.context.close()
+
+
 def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Browser) -> None:
     live = LiveConfig(setter="scripted", seconds=600, away_seconds=600)
     with started(tmp_path, LETTERS, StudioConfig(live=live)) as studio:

@@ -3,6 +3,7 @@ import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { typed } from '../keys.js';
 import { LiveSocket } from '../live_socket.js';
+import { Overlay } from '../overlay.js';
 import { begin, say } from '../page.js';
 import { SeatKeys } from '../seat_keys.js';
 import { word } from '../words.js';
@@ -11,8 +12,8 @@ const POLL_MS = 1000;
 const INPUT_MS = 1000 / 60;
 const SIGN_OF_LIFE_MS = 500;
 const RECONNECT_MS = 1000;
-const LOST = 1006; // the connection broke, with no reason given
-const RESTARTED = 1012;
+/** Codes of a connection that broke: without a reason, without an answer for a while, by a restart of the studio. */
+const LOST = [1006, 1011, 1012];
 const GONE = 4404; // the session has ended for this person
 const MOST_WORDS = 15;
 const ANSWER_SECONDS = 15; // to say that one is there
@@ -21,6 +22,7 @@ const REASONS = ['wrong_thing', 'stuck', 'wrong_place', 'wrong_words', 'no_idea'
 await begin();
 const shown = { drawn: 0, shown: 0, rtt: 0 };
 /** @type {any} */ (window).studio = shown;
+const overlay = new Overlay(byId('overlay'));
 let ready = false;
 
 /** Shows one of the sections. @param {string} name */
@@ -113,21 +115,29 @@ async function lobby() {
     byId('ready').disabled = byId('practiceReady').disabled = true;
   };
   byId('ready').onclick = byId('practiceReady').onclick = press;
-  byId('stop').onclick = () => post('/api/live/quit');
+  let stopped = false;
+  byId('stop').onclick = () => {
+    stopped = true; // the next page may be slow to come
+    post('/api/live/quit');
+  };
   byId('practice').hidden = !live.practice;
   byId('rolesText').hidden = live.seats.length === 1;
   /** @type {{ close: () => void } | null} */ let room = null;
   byId('practice').onclick = async () => {
+    byId('practice').disabled = true; // pressed twice, it would open two sockets of one seat
     try {
       const { session, seat } = await post('/api/live/practice', { study });
       room = play(session, seat, true);
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
+    } finally {
+      byId('practice').disabled = false;
     }
   };
   byId('ready').focus();
   for (;;) {
     const state = await post('/api/live/join', { ready, study }).catch((error) => ({ state: 'error', text: error.message, status: error.status }));
+    if (stopped) return post('/api/live/quit'); // which this visit may have overtaken
     if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
     if (state.state === 'session') {
       room?.close();
@@ -165,6 +175,7 @@ function play(session, seat, practicing = false) {
   /** @type {SeatKeys | null} */ let keys = null;
   /** @type {any} */ let hello = null;
   let playing = false, over = false, steers = seat !== 'copilot';
+  let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
 
   /** @param {number} frame @param {Blob} jpeg */
@@ -230,7 +241,10 @@ function play(session, seat, practicing = false) {
       if (!message.pictures) say(byId('message'), word('play.no_pictures'));
     },
     /** @param {any} message */
-    card(message) { byId('card').textContent = message.text; },
+    card(message) {
+      byId('card').textContent = message.text;
+      judged = false;
+    },
     said: heard,
     /** @param {any} message */
     steers(message) {
@@ -244,21 +258,23 @@ function play(session, seat, practicing = false) {
     /** @param {any} message */
     state(message) {
       playing = message.state === 'playing';
-      const text = playing ? '' : word(`play.state_${message.state}`, { why: message.why, seconds: Math.ceil(message.seconds ?? 0) });
-      byId('overlay').textContent = text;
+      const { state, why, seconds: left } = message;
+      const key = state === 'paused' && left === undefined ? 'stopped' : state;
+      overlay.show((seconds) => (playing ? '' : word(`play.state_${key}`, { why, seconds })), left);
       if (playing && document.activeElement === document.body) canvas.focus();
     },
     /** @param {any} message */
     rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.toReversed().join('x') })); else say(byId('message'), ''); },
     judge() {
-      playing = false;
-      byId('overlay').textContent = word('play.judge_open');
+      playing = judged = false;
+      overlay.show(() => word('play.judge_open'));
       if (!hello.pictures) byId('done').focus();
       else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
     },
     /** @param {any} message */
     notice(message) {
-      say(byId('message'), message.text);
+      const typing = message.unsaid && byId('say').value; // the next words, which stay
+      say(byId('message'), typing ? `${message.text} "${message.unsaid}"` : message.text);
       byId('say').value ||= message.unsaid ?? ''; // to be said again
     },
     /** @param {any} message */
@@ -293,12 +309,12 @@ function play(session, seat, practicing = false) {
           return;
         }
         keys?.down.clear();
-        if (code !== LOST && code !== RESTARTED) {
+        if (!LOST.includes(code)) {
           over = true;
-          byId('overlay').textContent = word('play.closed', { reason });
+          overlay.show(() => word('play.closed', { reason }));
           return;
         }
-        byId('overlay').textContent = word('play.lost');
+        overlay.show(() => word('play.lost'));
         setTimeout(open, RECONNECT_MS);
       },
     });
@@ -366,7 +382,7 @@ function play(session, seat, practicing = false) {
   function explain(reason) {
     const sent = socket.send('reason', { reason });
     byId('why').hidden = sent;
-    say(byId('message'), word(sent ? 'play.why_kept' : 'play.why_unsent'));
+    say(byId('message'), word(sent ? 'play.why_sent' : 'play.why_unsent'));
     canvas.focus();
   }
   document.addEventListener('keydown', (event) => {
@@ -375,9 +391,13 @@ function play(session, seat, practicing = false) {
     event.stopImmediatePropagation(); // the key is no control of the world now
     explain(reason);
   }, { capture: true });
-  byId('done').onclick = () => socket.send('verdict', { verdict: 'done' });
-  byId('failed').onclick = () => socket.send('verdict', { verdict: 'failed' });
-  byId('leave').onclick = () => socket.send('leave');
+  for (const verdict of ['done', 'failed']) {
+    byId(verdict).onclick = (/** @type {MouseEvent} */ event) => {
+      if (!judged && event.detail < 2) judged = socket.send('verdict', { verdict }); // detail 2: of a double click
+      byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
+    };
+  }
+  byId('leave').onclick = (/** @type {MouseEvent} */ event) => event.detail < 2 && socket.send('leave');
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
