@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from judged_run import add_continuations, judge_study
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, house, played
 from studio_process import StartedStudio, started
+from test_pages import states
 
 from interplay.episodes.episode import Utterance
 from interplay.evaluation.continuation_judgements import read_judgements
@@ -153,10 +154,30 @@ def test_a_page_of_another_kind_of_study_leads_to_its_own(page: Page, studio: St
 
 
 def test_a_recording_may_be_skipped_or_called_unusable(page: Page, tmp_path: Path) -> None:
-    page.get_by_test_id("skip").click()
+    for end in ("skip", "unusable"):
+        page.get_by_test_id(end).click()
+        with page.expect_response("**/next"):  # until then the buttons are those of the last recording
+            page.get_by_test_id("yes").click()
+        expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    assert states(tmp_path) == ["skipped", "unusable", "open"] and not read_judgements(tmp_path)
+
+
+def test_a_verdict_on_its_way_holds_the_page_and_the_next_recording_is_not_skipped_in_its_place(page: Page) -> None:
+    asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    skipped: list[str] = []
+    page.on("request", lambda request: skipped.append(request.url) if request.url.endswith("/skip") else None)
+    held: list[Route] = []
+    page.route("**/judge", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    assert not page.evaluate(asks)
+    with page.expect_request("**/judge"):
+        watch(page, "y")
+    assert page.evaluate(asks)
+    page.get_by_test_id("skip").click()  # of the recording that is still on screen
+    expect(page.locator("dialog")).to_be_visible()
+    held[0].continue_()
+    expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
+    assert not page.evaluate(asks)
     page.get_by_test_id("yes").click()
+    page.wait_for_timeout(300)
     expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
-    page.get_by_test_id("unusable").click()
-    page.get_by_test_id("yes").click()
-    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
-    assert not read_judgements(tmp_path)
+    assert not skipped

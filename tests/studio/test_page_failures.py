@@ -1,7 +1,8 @@
-"""Pages while something fails: a silent studio, a broken address, a browser whose storage is full."""
+"""Pages while something fails or is slow: a silent studio, a broken address, a browser whose storage is full."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
-from test_pages import FILM_MS, SMALL, agree
+from test_pages import FILM_MS, SMALL, agree, entered
 
+from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -25,7 +27,7 @@ STORAGE_IS_FULL = """() => {
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
-    fill_store(root, 12, steps=24)  # tests take recordings out of the study, in any order
+    fill_store(root, 30, steps=24)  # tests take recordings out of the study, in any order
     config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
     with started(root, ENV, config) as running:
         yield root, running
@@ -108,6 +110,13 @@ def test_a_part_of_a_film_that_did_not_come_is_asked_for_again(page: Page, studi
             break
         page.wait_for_timeout(100)
     assert lost and page.evaluate("window.studio.source") == "full"
+
+
+def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    page.route("**/full/*", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
+    page.reload()
+    expect(page.locator("#message")).to_have_text("Pictures of the film are missing: the disk is full", timeout=FILM_MS)
 
 
 def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio: tuple[Path, StartedStudio]) -> None:
@@ -224,3 +233,146 @@ def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
         page.get_by_test_id(f"statement-{number}").check()
     button.click()
     page.wait_for_url("**/mark?study=marks")
+
+
+def test_a_dialog_does_not_act_on_the_recording_that_comes_after_it(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    skipped: list[str] = []
+    page.on("request", lambda request: skipped.append(request.url) if request.url.endswith("/skip") else None)
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    held: list[Route] = []
+    page.route("**/finish", lambda route: held.append(route))
+    with page.expect_request("**/finish"):
+        page.keyboard.press("Enter")
+    page.keyboard.press("s")  # of the recording that is still on screen
+    expect(page.locator("dialog")).to_be_visible()
+    held[0].continue_()
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2")
+    page.get_by_test_id("yes").click()
+    expect(page.locator("dialog")).to_be_hidden()
+    page.wait_for_timeout(300)
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+    assert not skipped
+
+
+def test_finish_waits_for_a_film_also_where_the_one_before_it_was_skipped(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    page.keyboard.press("j")
+    held: list[Route] = []
+    page.route("**/film", lambda route: held.append(route))
+    with page.expect_request("**/film"):
+        page.keyboard.press("Enter")
+    page.get_by_test_id("skip").click()
+    with page.expect_request("**/film"):
+        page.get_by_test_id("yes").click()
+    with page.expect_response("**/film"):
+        held[0].fulfill(status=503, json={"error": "the first can't be shown"})
+    page.wait_for_timeout(300)
+    expect(page.get_by_test_id("finish")).to_be_disabled()
+    held[1].continue_()
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+
+
+def test_the_back_button_shows_nothing_of_a_person_that_has_logged_out(
+    browser: Browser, page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    """Playwright switches off what browsers keep of pages that were left; this one keeps it."""
+    keeping = browser.browser_type.launch(
+        executable_path=shutil.which("chromium"),
+        args=["--no-sandbox"],
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    context = keeping.new_context()
+    context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(f"{studio[1].origin}/data")
+    expect(page.locator("#summary")).to_contain_text("You are p-")
+    page.get_by_test_id("leave").click()
+    page.wait_for_url("**/i")
+    page.evaluate("history.back()")
+    page.wait_for_timeout(1000)
+    expect(page.get_by_test_id("continue")).to_be_visible()
+    expect(page.locator("body")).not_to_contain_text("p-")
+    keeping.close()
+
+
+def test_the_invitation_stays_in_the_address_until_the_page_has_begun(
+    stranger: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    stranger.route("**/api/visitor", lambda route: route.abort())
+    stranger.goto(f"{studio[1].origin}/i#c0de")
+    expect(stranger.get_by_text("does not answer")).to_be_visible()
+    stranger.unroute("**/api/visitor")
+    stranger.reload()
+    expect(stranger.locator("#text")).to_contain_text("You have been invited")
+    assert "c0de" not in stranger.url
+
+
+def test_what_a_browser_does_not_copy_is_selected(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    page.evaluate(
+        """async () => {
+            Object.defineProperty(navigator, 'clipboard', { value: undefined }); // as at an address without TLS
+            (await import('/static/end.js')).showEnd({ outcome: 'complete', code: 'C0DE' });
+        }"""
+    )
+    page.get_by_test_id("copy").click()
+    assert page.evaluate("getSelection().toString()") == "C0DE"
+
+
+def test_a_film_goes_on_where_it_was_when_the_browser_slept(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    page.goto(studio[1].origin)
+    expect(page.locator("main")).to_be_visible()
+    shown = page.evaluate(
+        """async () => {
+            const { Playback } = await import('/static/playback.js');
+            const film = { plan: { rate: 30, frames: 30000 }, shown: 0, want(frame) { this.shown = frame; } };
+            let now = 0, next, found = [];
+            performance.now = () => now;
+            window.requestAnimationFrame = (act) => { next = act; };
+            new Playback(() => film, () => {}).play(true);
+            for (const pause of [100, 100, 60000, 100]) {
+                now += pause;
+                next(now);
+                found.push(Math.round(film.shown));
+            }
+            return found;
+        }"""
+    )
+    assert shown == [3, 6, 6, 9]
+
+
+def test_no_words_of_the_last_recording_are_marked_while_the_next_is_loaded(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 2, (Utterance(8, "solver", "yes"),))
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        page.get_by_test_id("plus-0").click()
+        held: list[Route] = []
+        page.route("**/film", lambda route: held.append(route))
+        with page.expect_request("**/film"):
+            page.get_by_test_id("finish").click()
+        expect(page.locator("#loading")).to_be_visible()
+        expect(page.locator("#dialogue li")).to_have_count(0)
+        held[0].continue_()
+        expect(page.get_by_test_id("plus-0")).to_be_visible(timeout=FILM_MS)
+
+
+def test_logging_out_asks_while_a_mark_is_on_its_way(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    agree(page, studio[1])
+    held: list[Route] = []
+    page.route("**/marks", lambda route: held.append(route))
+    with page.expect_request("**/marks"):
+        page.keyboard.press("j")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: asked.append(dialog.message) or dialog.dismiss())
+    page.get_by_test_id("leave").click()
+    held[0].continue_()
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    assert len(asked) == 1 and "not saved" in asked[0]
+    page.reload()
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)

@@ -41,3 +41,5 @@ def test_the_right_marks_of_a_practice_recording_are_shown_after_it(tmp_path: Pa
             "Missed: ▼ at 0:01.00.",
             "The other sign was right: ▼ at 0:01.40.",
         ]
+        page.keyboard.press("Escape")  # in place of 'Next'
+        expect(page.locator("#title")).to_have_text("Marking progress and slips")

@@ -44,6 +44,14 @@ export function onSubmit(form, act) {
   form.inert = false;
 }
 
+/** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.
+ * @param {any} element */
+export function copy(element) {
+  if (element.select) element.select();
+  else getSelection()?.selectAllChildren(element);
+  navigator.clipboard?.writeText(element.value ?? element.textContent).catch(() => {}); // undefined without TLS
+}
+
 /** Replaces what an element holds. @param {Element} element @param {...(Node|string)} children */
 export function fill(element, ...children) {
   element.replaceChildren(...children);

@@ -24,12 +24,14 @@ export class Film {
    * @param {HTMLCanvasElement} canvas
    * @param {(frame: number) => void} onShown called in the moment in which a picture is drawn
    * @param {() => void} onLoaded called when more is loaded
+   * @param {(error: any) => void} onRefused called when full pictures are refused for good; the small ones stay
    */
-  constructor(base, canvas, onShown, onLoaded) {
+  constructor(base, canvas, onShown, onLoaded, onRefused) {
     this.base = base;
     this.canvas = canvas;
     this.onShown = onShown;
     this.onLoaded = onLoaded;
+    this.onRefused = onRefused;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     /** @type {any} */ this.plan = null;
     /** @type {Uint8Array[]} */ this.strip = [];
@@ -136,6 +138,7 @@ export class Film {
         .catch((error) => {
           this.failed.add(next);
           if (!error.status) setTimeout(() => { this.failed.delete(next); this.load(); }, AGAIN_MS); // no answer came
+          else if (!this.closed) this.onRefused(error);
         })
         .finally(() => {
           this.loading.delete(next);

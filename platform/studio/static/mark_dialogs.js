@@ -73,8 +73,9 @@ export function showResults(result, act) {
   });
   open(
     heading(word('practice.title', { f1: result.f1.toFixed(2) })), ...lines,
-    closing({ class: 'primary', data: 'continue', text: word('practice.next') }, act),
+    closing({ class: 'primary', data: 'continue', text: word('practice.next') }),
   );
+  byId('dialog').addEventListener('close', act, { once: true }); // also by Escape
 }
 
 /** Changes the keys. @param {Object<string, string>} keys @param {(keys: Object<string, string>) => any} keep */

@@ -20,6 +20,7 @@ const LINKS = [
 export async function begin({ login = true } = {}) {
   addEventListener('error', (event) => unhandled(event.error));
   addEventListener('unhandledrejection', (event) => unhandled(event.reason));
+  addEventListener('pageshow', (event) => event.persisted && location.reload()); // another person may be logged in now
   await readWords();
   const person = await get('/api/visitor');
   if (login && !person) {
@@ -62,6 +63,8 @@ function bar(person) {
         data: 'leave',
         text: word('nav.leave'),
         onclick: async () => {
+          const isSaved = dispatchEvent(new Event('beforeunload', { cancelable: true })); // what a page says at its end
+          if (!isSaved && !confirm(word('nav.unsaved'))) return;
           await post('/api/leave');
           location.assign('/i');
         },
@@ -72,6 +75,11 @@ function bar(person) {
 /** Shows a message that screen readers read out. @param {Element} place @param {string} text @param {string} [kind] */
 export function say(place, text, kind = '') {
   place.replaceChildren(text ? make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text }) : '');
+}
+
+/** Says that a film lacks pictures. @param {any} error */
+export function sayGaps(error) {
+  say(/** @type {any} */ (document.getElementById('message')), word('film.gaps', { problem: error.message }), 'bad');
 }
 
 /** Runs an action of a page; what goes wrong is shown in its message. Without a login it goes to the entrance. @param {() => any} act */

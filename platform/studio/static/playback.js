@@ -1,5 +1,6 @@
 // Playing a film, and moving it with the pointer.
 const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
+const LONGEST_PAUSE = 1000; // milliseconds between two pictures; after more, the page was hidden or the computer slept
 
 export class Playback {
   /**
@@ -13,6 +14,7 @@ export class Playback {
     this.speed = 1;
     this.from = 0;
     this.since = 0;
+    this.ticked = 0;
     this.scrubTo = -1;
   }
 
@@ -24,7 +26,7 @@ export class Playback {
     this.changed(this);
     if (!on) return;
     this.from = film.shown >= film.plan.frames ? 0 : film.shown;
-    this.since = performance.now();
+    this.since = this.ticked = performance.now();
     if (!before) requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -32,6 +34,8 @@ export class Playback {
   tick(now) {
     if (!this.playing) return;
     const film = this.film();
+    if (now - this.ticked > LONGEST_PAUSE) this.since += now - this.ticked; // the film stood still
+    this.ticked = now;
     const frame = this.from + ((now - this.since) / 1000) * film.plan.rate * this.speed;
     film.want(Math.min(frame, film.plan.frames), 1);
     if (frame >= film.plan.frames) this.play(false);

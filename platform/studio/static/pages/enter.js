@@ -1,4 +1,4 @@
-// The entrance: takes the code out of the address bar at once; only the button uses it up.
+// The entrance: takes the code out of the address bar once it holds it; only the button uses it up.
 import { post } from '../api.js';
 import { byId, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
@@ -11,9 +11,9 @@ const inPath = location.pathname.split('/')[2] ?? '';
 const code = location.hash.slice(1) || inPath;
 const asked = new URLSearchParams(location.search);
 const platform = Object.fromEntries(PLATFORM_IDS.filter((id) => asked.get(id)).map((id) => [id, asked.get(id)]));
-history.replaceState(null, '', '/i');
 
 const person = await begin({ login: false });
+history.replaceState(null, '', '/i'); // not before: a page that could not begin is loaded again
 byId('text').textContent = word(code ? 'enter.invited' : 'enter.no_code');
 byId('typed').hidden = Boolean(code);
 if (innerWidth < NARROW) say(byId('device'), word('enter.narrow', { width: NARROW }));

@@ -5,7 +5,7 @@ import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
 import { ask, askWhyUnusable } from '../mark_dialogs.js';
-import { begin, guarded, say } from '../page.js';
+import { begin, guarded, say, sayGaps } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -29,6 +29,7 @@ const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loade
 /** @type {any} */ let item = null;
 /** @type {any} */ let film = null;
 let ready = false; // whether the film can be watched
+let sending = false; // whether a verdict is on its way
 const playback = new Playback(() => film, ({ playing, speed }) => { byId('play').textContent = word(playing ? 'mark.pause' : 'mark.play', { speed }); });
 const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
 
@@ -97,7 +98,7 @@ async function next() {
   byId('work').hidden = false;
   byId('loading').hidden = false;
   byId('count').textContent = word(answer.most ? 'judge.count_of' : 'judge.count', { number: answer.finished + 1, most: answer.most });
-  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw, sayGaps);
   film = opened;
   try {
     await opened.open();
@@ -125,19 +126,27 @@ async function judge(done, confirmed = false) {
     return;
   }
   setReady(false);
+  sending = true;
   try {
     await post(path('judge'), { done, seen: film.seen.size });
   } catch (error) {
     setReady(true); // not kept: the person presses again
     throw error;
+  } finally {
+    sending = false;
   }
   await next();
 }
 
+/** Runs an act on the recording that was asked about; where another one has come meanwhile, nothing.
+ * @param {string} asked @param {() => any} act */
+const actOn = (asked, act) => item?.item === asked && guarded(act);
+
 /** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
 function askFirst(title, text, yes, act) {
+  const asked = item.item;
   playback.play(false);
-  ask(title, text, yes, () => guarded(act));
+  ask(title, text, yes, () => actOn(asked, act));
 }
 
 byId('done').addEventListener('click', () => guarded(() => judge(true)));
@@ -149,8 +158,9 @@ byId('skip').addEventListener('click', () => item && askFirst('skip.title', word
 }));
 byId('unusable').addEventListener('click', () => {
   if (!item) return;
+  const asked = item.item;
   playback.play(false);
-  askWhyUnusable((reason) => guarded(async () => {
+  askWhyUnusable((reason) => actOn(asked, async () => {
     await post(path('unusable'), { reason });
     await next();
   }));
@@ -165,6 +175,7 @@ addEventListener('keydown', (event) => {
   if (!event.repeat || key.startsWith('Arrow')) guarded(found[2]);
 });
 addEventListener('resize', draw);
+addEventListener('beforeunload', (event) => sending && event.preventDefault());
 playback.follow(timeline);
 fill(byId('keys'), ...KEYS.map(([key, text]) => make('li', {}, ...readable(key).map((name) => make('kbd', { text: name })), make('span', { text: word(text) }))));
 playback.play(false);

@@ -7,7 +7,7 @@ import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { ask, askWhyUnusable, changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
-import { begin, guarded, say } from '../page.js';
+import { begin, guarded, say, sayGaps } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -186,6 +186,7 @@ async function next() {
   }
   film?.close();
   playback.play(false);
+  fill(byId('dialogue')); // whose buttons would mark the next recording
   if (!answer.item) {
     item = null;
     showEnd(answer.standing);
@@ -198,7 +199,7 @@ async function next() {
   byId('loading').hidden = false;
   byId('warning').hidden = !answer.warning;
   byId('title').textContent = word(answer.standing.stage === 'mark' ? 'mark.title' : `mark.title_${answer.standing.stage}`, answer.standing);
-  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  const opened = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw, sayGaps);
   film = opened;
   try {
     await opened.open();
@@ -239,21 +240,27 @@ async function finish(confirmed = false) {
       await next();
     }
   } finally {
-    button.disabled = false;
+    button.disabled = !byId('loading').hidden; // the next one may have been skipped, and another one be loaded
   }
 }
 
 // ---- dialogs
 
+/** Runs an act on the recording that was asked about; where another one has come meanwhile, nothing.
+ * @param {string} asked @param {() => any} act */
+const actOn = (asked, act) => item?.item === asked && guarded(act);
+
 /** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
 function askFirst(title, text, yes, act) {
+  const asked = item.item;
   playback.play(false);
-  ask(title, text, yes, () => guarded(act));
+  ask(title, text, yes, () => actOn(asked, act));
 }
 
 function unusable() {
+  const asked = item.item;
   playback.play(false);
-  askWhyUnusable((reason) => guarded(async () => {
+  askWhyUnusable((reason) => actOn(asked, async () => {
     await outbox.empty();
     await post(path('unusable'), { reason });
     await next();

@@ -3,7 +3,7 @@ import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { Film } from '../film.js';
 import { keyName } from '../keys.js';
-import { begin, say } from '../page.js';
+import { begin, say, sayGaps } from '../page.js';
 import { clock } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -14,6 +14,7 @@ const COLUMNS = ['raters', 'episodes', 'f1', 'chance', 'corrected', 'same_sign',
 const person = await begin();
 const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
 /** @type {any} */ let work = null;
+let chosen = ''; // the episode whose button was pressed last
 /** @type {any} */ let film = null;
 /** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
 /** What was set and not kept yet, by episode. @type {Map<string, {id: string, frame: number, sign: number}[]>} */
@@ -62,13 +63,19 @@ async function open(each) {
   byId('finish').disabled = true; // until there is something to judge by
   byId('loading').hidden = false;
   for (const button of byId('disputed').children) button.setAttribute('aria-pressed', String(button.dataset.testid === `episode-${each.episode}`));
-  work = { ...(await get(`/api/quality/episodes/${each.episode}`)), ...each };
+  chosen = each.episode;
+  const found = await get(`/api/quality/episodes/${each.episode}`).catch((error) => {
+    if (chosen === each.episode) byId('loading').hidden = true;
+    throw error;
+  });
+  if (chosen !== each.episode) return; // another one has been chosen since
+  work = { ...found, ...each };
   const own = `agreed:${person.person}`;
   mine = drafts.get(each.episode) ?? work.lanes.find((/** @type {any} */ lane) => lane.rater === own)?.marks ?? [];
   work.lanes = work.lanes.filter((/** @type {any} */ lane) => lane.rater !== own);
   byId('work').hidden = false;
   byId('episode').textContent = word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) });
-  const opened = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw);
+  const opened = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw, sayGaps);
   film = opened;
   try {
     await opened.open();
@@ -142,9 +149,11 @@ function copyClusters() {
 
 async function finish() {
   const { episode } = work;
-  await post(`/api/quality/episodes/${episode}/agreed`, { marks: mine.map(({ id, frame, sign }) => ({ id, frame, sign })) });
-  drafts.delete(episode);
-  say(byId('message'), word('quality.kept', { marks: mine.length }), 'good');
+  const marks = mine;
+  const sent = marks.map(({ id, frame, sign }) => ({ id, frame, sign }));
+  await post(`/api/quality/episodes/${episode}/agreed`, { marks: sent });
+  if (drafts.get(episode) === marks) drafts.delete(episode); // else more was set meanwhile
+  say(byId('message'), word('quality.kept', { marks: marks.length }), 'good');
   await showDisputed();
 }
 
@@ -157,7 +166,11 @@ byId('leaveOut').addEventListener('click', () => guarded(async () => {
   const { episode } = work;
   await post(`/api/desk/recordings/${episode}/void`, { reason: word('quality.void_reason') });
   drafts.delete(episode);
-  byId('work').hidden = true;
+  if (work?.episode === episode) { // else another one has been chosen since
+    byId('work').hidden = true;
+    film?.close();
+    work = null;
+  }
   say(byId('message'), word('quality.voided', { episode }), 'good');
   await showDisputed();
 }));

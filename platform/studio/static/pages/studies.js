@@ -1,6 +1,6 @@
 // The researcher's studies, invitations, people and audit log.
 import { get, post } from '../api.js';
-import { byId, fill, make, onSubmit } from '../dom.js';
+import { byId, copy, fill, make, onSubmit } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -141,7 +141,7 @@ onSubmit(byId('invite'), () =>
     byId('address').select();
     await show();
   }, 'inviteMessage'));
-byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('address').value));
+byId('copy').addEventListener('click', () => copy(byId('address')));
 /** The study that is typed. */
 function definition() {
   try {

@@ -1,0 +1,120 @@
+"""The page of adjudication in Chromium: marks that are set are kept, or wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from small_house import ENV, fill_store
+from studio_process import started
+from test_pages import FILM_MS, SMALL, entered
+
+from interplay.episodes.episode import Mark
+from interplay.episodes.store import EpisodeStore
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ASKS_TO_STAY = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+
+
+@pytest.fixture
+def episodes(tmp_path: Path) -> list[str]:
+    """Two recordings, each with a mark of two raters."""
+    found = fill_store(tmp_path, 2)
+    with EpisodeStore(tmp_path / "store") as store:
+        store.add_marks([Mark(episode, f"rater-{n}", 9, 1) for episode in found for n in range(2)])
+    return found
+
+
+@pytest.fixture
+def page(browser: Browser, episodes: list[str], tmp_path: Path) -> Iterator[Page]:
+    """The researcher's page."""
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        page.goto(f"{studio.origin}/desk/quality")
+        expect(page.locator("#disputed code")).to_have_count(2)
+        yield page
+
+
+def choose(page: Page, episode: str, marks: int) -> None:
+    """Opens a recording in which so many marks were set."""
+    page.get_by_test_id(f"episode-{episode}").click()
+    expect(page.locator("#episode")).to_contain_text(episode)
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+    expect(page.get_by_test_id("bar").locator("polygon")).to_have_count(2 + marks)
+
+
+def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
+    page: Page, episodes: list[str], tmp_path: Path
+) -> None:
+    assert len(set(page.locator("#disputed code").all_inner_texts())) == 2, "the labels differ"
+    choose(page, episodes[0], 0)
+    for _ in range(2):
+        page.keyboard.press("a")
+    page.keyboard.press("k")
+    choose(page, episodes[1], 0)
+    choose(page, episodes[0], 2)
+    with page.expect_response("**/agreed"):
+        page.get_by_test_id("finish").click()
+    with EpisodeStore(tmp_path / "store") as store:
+        agreed = [(mark.frame, mark.sign) for mark in store.marks() if mark.rater == "agreed:p-root"]
+    assert agreed == [(0, -1), (9, 1)]
+
+
+def test_a_mark_that_is_set_while_earlier_ones_are_sent_is_not_called_kept(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.get_by_test_id("plus").click()
+    held: list[Route] = []
+    page.route("**/agreed", lambda route: held.append(route))
+    with page.expect_request("**/agreed"):
+        page.get_by_test_id("finish").click()
+    page.get_by_test_id("minus").click()
+    held[0].continue_()
+    expect(page.locator("#message")).to_have_text("1 agreed marks are kept.")
+    assert page.evaluate(ASKS_TO_STAY)
+    page.unroute("**/agreed")
+    page.get_by_test_id("finish").click()
+    expect(page.locator("#message")).to_have_text("2 agreed marks are kept.")
+    assert not page.evaluate(ASKS_TO_STAY)
+
+
+def test_the_recording_that_was_chosen_last_is_shown(page: Page, episodes: list[str]) -> None:
+    held: list[Route] = []
+    page.route(f"**/api/quality/episodes/{episodes[0]}", lambda route: held.append(route))
+    with page.expect_request(f"**/api/quality/episodes/{episodes[0]}"):
+        page.get_by_test_id(f"episode-{episodes[0]}").click()
+    choose(page, episodes[1], 0)
+    with page.expect_response(f"**/api/quality/episodes/{episodes[0]}"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#episode")).to_contain_text(episodes[1])
+    expect(page.get_by_test_id("finish")).to_be_enabled()
+
+
+def test_a_recording_that_can_not_be_read_is_not_called_loading(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.route("**/api/quality/episodes/*", lambda route: route.fulfill(status=503, json={"error": "it is damaged"}))
+    page.get_by_test_id(f"episode-{episodes[1]}").click()
+    expect(page.locator("#message")).to_have_text("it is damaged")
+    expect(page.locator("#loading")).to_be_hidden()
+
+
+def test_keys_set_no_marks_in_a_recording_that_was_left_out(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.get_by_test_id("leave-out").click()
+    expect(page.locator("#message")).to_contain_text("is left out")
+    page.keyboard.press("j")
+    assert not page.evaluate(ASKS_TO_STAY)
+
+
+def test_leaving_a_recording_out_does_not_hide_the_one_that_was_chosen_since(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    held: list[Route] = []
+    page.route("**/void", lambda route: held.append(route))
+    with page.expect_request("**/void"):
+        page.get_by_test_id("leave-out").click()
+    choose(page, episodes[1], 0)
+    held[0].continue_()
+    expect(page.locator("#message")).to_contain_text("is left out")
+    expect(page.locator("#work")).to_be_visible()
