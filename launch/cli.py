@@ -155,7 +155,8 @@ def _sweep(typed: Sequence[str]) -> int:
         if VERBS[verb].takes == "round":
             number = [word for word in words if not KEY.match(word) and not word.startswith("hydra/")]
             configured(verb, number)
-        return sweep(verb, [*_preset(verb, words), *(word for word in words if word not in number)], main, number)
+        others = [word for word in words if word not in number]
+        return sweep(verb, [*_preset(verb, words), *others], main, configured, number)
     except SettingsError as error:
         sys.stderr.write(f"interplay sweep: {error}\n")
         return 2

@@ -27,14 +27,16 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.compose import KEY, compose, unreadable
+from interplay.launch.compose import KEY, unreadable
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
+from interplay.stages.config import Config
 
 OUTCOME = "outcome.json"
 STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
 SLURM_COMMANDS = ("sbatch", "srun")  # called by its launcher
 ON_SLURM = ("slurm", "submitit_slurm")
 Act = Callable[[Sequence[str]], int]  # the command itself: words -> exit code
+Configured = Callable[[str, Sequence[str]], Config]
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,12 @@ class Combination:
     words: tuple[str, ...]  # as they would be typed after the verb
 
 
-def sweep(verb: str, typed: Sequence[str], act: Act, of_round: Sequence[str] = ()) -> int:
+def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_round: Sequence[str] = ()) -> int:
     """Runs all combinations; returns 0 if all are done, 130 if a signal asked to stop, else 1.
 
-    `of_round` is the number of a round, which is typed after its verb; empty for other verbs.
+    Args:
+        configured: returns the configuration of a verb from the words typed after it, or raises SettingsError.
+        of_round: the number of a round, which is typed after its verb; empty for other verbs.
 
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
@@ -57,9 +61,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act, of_round: Sequence[str] = (
     hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
     _check_launcher(hydras)
     runs = combinations([word for word in typed if word not in hydras])
-    first = compose(runs[0].words)
-    for run in runs[1:]:
-        compose(run.words)
+    first, *_ = [configured(verb, [*of_round, *run.words]) for run in runs]
     folder = Path(first.run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):

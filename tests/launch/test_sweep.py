@@ -15,7 +15,7 @@ from signalled_run import AfterCall, run_and_signal
 
 import interplay.conf
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.cli import main
+from interplay.launch.cli import configured, main
 from interplay.launch.sweep import _folder, _forward_stop, combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
@@ -150,7 +150,7 @@ def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest
             return 0
         raise MemoryError("the job was killed")
 
-    assert sweep("collect", [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"], act) == 1
+    assert sweep("collect", [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"], act, configured) == 1
     told = capsys.readouterr()
     assert "run-seed-1: done" in told.out and "run-seed-2: did not end" in told.out
     assert "the job was killed" in told.err
@@ -159,6 +159,15 @@ def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest
 def test_no_run_starts_if_one_combination_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.lanes=1,0"]) == 2
     assert "collect: lanes is at least 1, got 0" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_variant_that_baselines_does_not_name_is_refused_before_a_run_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2", "variants.few.reward.marked_share=0.25"]
+    assert main(["sweep", "demo", *words]) == 2
+    assert "variants.few is typed, but not trained" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
 
 
