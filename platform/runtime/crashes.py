@@ -95,6 +95,12 @@ def without_colors(text: str) -> str:
     return ANSI_COLORS.sub("", text)
 
 
+def last_line(cause: str) -> str:
+    """The last line of a failure's cause, shortened: of a traceback, the error."""
+    lines = without_colors(cause).strip().splitlines()
+    return lines[-1].strip()[:MAX_LINE_CHARACTERS] if lines else "no cause is known"
+
+
 class WorkerFailed(RuntimeError):
     """A worker failed more often than allowed. The message ends with its traceback and its last output."""
 

@@ -81,7 +81,9 @@ def test_a_killed_worker_continues_after_the_last_received_unroll(
     assert f"actor-0 went down and is restarted, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
 
 
-def test_a_worker_that_raises_is_reported_and_restarted(context: LearnerContext, tmp_path: Path) -> None:
+def test_a_worker_that_raises_is_reported_and_restarted(
+    context: LearnerContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     pipeline = start_pipeline(
         context.add_worker("actor-1", partial(fake_workers.FailsOnceActor, tmp_path / "failed_once"))
     )
@@ -90,6 +92,7 @@ def test_a_worker_that_raises_is_reported_and_restarted(context: LearnerContext,
     raised, _, _ = report.partition("\nThe last output of actor-1")
     assert raised.strip().endswith("ArithmeticError: failed at unroll 2") and "fake_workers.py" in report
     assert "episode-1" in report  # its last unroll
+    assert caplog.text.rstrip().endswith("ArithmeticError: failed at unroll 2")
 
 
 def test_a_crash_report_ends_with_the_last_output(context: LearnerContext) -> None:

@@ -31,6 +31,7 @@ from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner
+from interplay.runtime.crashes import last_line
 from interplay.runtime.ray.cluster_session import RANK
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
@@ -217,7 +218,7 @@ class RankWorkers:
                 continue
             context = self._context
             file = context.crashes.record_failure(worker.name, context.counted_restarts + 1, cause, [])
-            failed.append(f"{worker.name} is lost, see {file}: {cause.strip().splitlines()[-1]}")
+            failed.append(f"{worker.name} is lost, see {file}: {last_line(cause)}")
         return failed
 
 

@@ -22,7 +22,7 @@ from ray import ObjectRef
 from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
+from interplay.runtime.crashes import CrashReports, last_line
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import WorkerPlacement
@@ -181,8 +181,14 @@ class WorkerHandle:
         self.kill()
         if self._restart_budget.exhausted:
             raise self._crashes.restarts_exhausted(self.name, text, file)
-        limit = self._crashes.limit
-        logger.warning("%s went down and is restarted, %d of at most %d times (see %s)", self.name, number, limit, file)
+        logger.warning(
+            "%s went down and is restarted, %d of at most %d times (see %s): %s",
+            self.name,
+            number,
+            self._crashes.limit,
+            file,
+            last_line(text),
+        )
 
     def kill(self) -> None:
         """Kills the current process, if one was started."""
