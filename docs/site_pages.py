@@ -1,4 +1,4 @@
-"""Pages of the documentation site that are not files of docs/: README, CONTRIBUTING, and the API reference.
+"""Pages of the documentation site that are not files of docs/: README, CONTRIBUTING, settings, and the API reference.
 
 mkdocs calls `on_config` and `on_files` (see hooks in mkdocs.yml). The reference has one page for each folder of the
 package, generated from the docstrings of its modules.
@@ -12,6 +12,8 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+
+from interplay.launch.explain_settings import settings_page
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"launch": "interplay.launch", "platform": "interplay"}
@@ -30,6 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages."""
     for source, target in COPIES.items():
         files.append(File.generated(config, target, content=_relinked((ROOT / source).read_text())))
+    files.append(File.generated(config, "settings.md", content=settings_page()))
     for package, modules in _packages().items():
         sections = "".join(f"::: {module}\n\n" for module in modules)
         files.append(File.generated(config, _path(package), content=f"# {_title(package)}\n\n{sections}"))

@@ -188,6 +188,8 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
         raise SettingsError([f"{verb} takes one {takes}, got {len(named)}: {', '.join(named)}"])
     if takes == "round":
         return replace(config, run=replace(config.run, round=_round_number(named)))
+    if takes == "setting":
+        return replace(config, explain=replace(config.explain, name=named[0] if named else ""))
     if takes == "person":
         return replace(config, forget=replace(config.forget, person=_person(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
@@ -242,5 +244,6 @@ def _usage() -> str:
     lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep demo run.seed=1,2\n")
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
-        "print-config shows them all. A stage that was stopped continues when its command is typed again.\n"
+        "print-config shows them all, explain says what they mean. A stage that was stopped continues when its\n"
+        "command is typed again.\n"
     )

@@ -45,7 +45,8 @@ class Verb:
 
     does: str
     act: Callable[[Config], int] | Later
-    takes: Literal["", "episode", "round", "corpus", "person"] = ""  # what a word that is not a setting names
+    # What a word that is not a setting names.
+    takes: Literal["", "episode", "round", "corpus", "person", "setting"] = ""
 
     def load(self) -> Callable[[Config], int]:
         """What carries the verb out, imported if necessary; returns the exit code."""
@@ -170,5 +171,10 @@ VERBS: Mapping[str, Verb] = {
     ),
     "reindex": Verb("rebuild a run's catalog of episodes and marks, damaged or not, from its files", _reindex),
     "doctor": Verb("check the installation and this machine", _doctor),
+    "explain": Verb(
+        "say what settings mean: interplay explain reinforce.actor",
+        Later("explain_settings", "explain"),
+        takes="setting",
+    ),
     "print-config": Verb("print the complete resolved configuration", _print_config),
 }

@@ -39,7 +39,7 @@ from interplay.episodes.vocabulary import Vocabulary
 class DatasetConfig:
     """The size of a batch of demonstrations."""
 
-    lanes: int = 16
+    lanes: int = 16  # demonstrations in a batch, side by side
     steps: int = 50  # T; an unroll has T + 1 rows
     windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
     # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; choice. A

@@ -25,17 +25,17 @@ class AgentConfig:
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
 
     # The image tower: a patchify stem, then stages; each stage but the first halves the resolution.
-    patch: int = 2
-    channels: tuple[int, ...] = (64, 128, 256)
+    patch: int = 2  # side of the stem's patches, pixels
+    channels: tuple[int, ...] = (64, 128, 256)  # of each stage
     blocks: tuple[int, ...] = (1, 2, 4)  # residual blocks of each stage
     text_film: bool = False  # design choice: text modulates the last stage (FiLM); small nets ground words sooner
 
     # The multi-modal transformer.
-    width: int = 256
-    layers: int = 8
-    attention_heads: int = 8
+    width: int = 256  # of its tokens
+    layers: int = 8  # blocks of self-attention
+    attention_heads: int = 8  # of each block; they divide its width
     feedforward: int = 4  # hidden width of a block, in multiples of its width
-    aggregation_tokens: int = 4
+    aggregation_tokens: int = 4  # learned tokens, whose outputs go to the recurrent core
     # Design choice: with "aggregate" only the aggregation tokens are queries, which costs a fraction; "none" feeds the
     # concatenated tokens to the LSTM, as in IMPALA's agents.
     attention: AttentionKind = "full"
@@ -47,7 +47,7 @@ class AgentConfig:
     previous_components: tuple[str, ...] = ()
 
     # The recurrent core and the heads.
-    lstm: int = 512
+    lstm: int = 512  # units of the recurrent core
     utility_remembers: bool = True  # design choice: with memory, small reward models learn the elapsed time
     # The components of a step's actions are drawn independently given the core, or one after another, each given those
     # before it (the paper's policy is hierarchical; design choice: independent, which is faster).
@@ -55,13 +55,13 @@ class AgentConfig:
     # Design choice: whether the heads of the policy and the value see the memory, or the present step alone. Small nets
     # that see it learn to go on as before instead of using image and text.
     policy_remembers: bool = True
-    policy_hidden: int = 512
-    value_hidden: int = 512
-    decoder_width: int = 256
-    decoder_layers: int = 2
-    decoder_heads: int = 4
+    policy_hidden: int = 512  # width of the hidden layer of the movement head
+    value_hidden: int = 512  # the same of the value and the utility
+    decoder_width: int = 256  # of the transformer that writes utterances
+    decoder_layers: int = 2  # of the same
+    decoder_heads: int = 4  # of attention, in each of its layers
     contrast_hidden: int = 256  # the discriminator of matching vision and language
-    # What it reads: the tower's features and those of the text (design choice: cheap, and possible with text_film), or
+    # What the discriminator reads: the tower's features and those of the text (design choice: cheap, and possible with text_film), or
     # the output of the transformer for the tokens of both, which trains the transformer too.
     css_input: CSSInput = "tower"
 

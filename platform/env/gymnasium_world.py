@@ -45,7 +45,7 @@ class GymnasiumConfig:
     `id` may name the module that registers it, as Gymnasium allows: "ale_py:ALE/Pong-v5".
     """
 
-    id: str
+    id: str  # of the environment, as CartPole-v1
     image: tuple[int, int] | None = None  # (height, width) to which pictures are fitted; None: their own size
     max_steps: int | None = None  # time limit of an episode; None: the environment's own
     bins: int = 5  # per continuous action dimension; odd, so that one is the middle

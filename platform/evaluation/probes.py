@@ -40,7 +40,7 @@ class ProbesConfig:
     kinds: tuple[str, ...] = ()  # empty: the world's default probes
     steps: int = 40  # time limit; kinds that need longer get the limit of their world
     limits: Mapping[str, int] = field(default_factory=dict)  # time limits of single kinds, overriding `steps`
-    lanes: int = 16
+    lanes: int = 16  # probes played side by side
     seed: int = 20261121  # of houses and tasks; the same for all runs, so that they can be compared
     greedy: bool = False  # most likely action instead of a sampled one
     expert: bool = True  # also evaluate the scripted solver without mistakes, as an upper bound

@@ -36,8 +36,8 @@ class ContinuationConfig:
     continuations: int = 10  # of each scenario, by each agent
     steps: int = 40  # time limit of a continuation
     hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
-    lanes: int = 16
-    workers: int = 0
+    lanes: int = 16  # continuations played side by side, in each process
+    workers: int = 0  # processes that play; 0: this one
     seed: int = 20261122  # of the choice of scenarios and of the agents' actions
     expert: bool = True  # the scripted solver without mistakes continues too, as an upper bound
 

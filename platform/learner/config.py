@@ -24,13 +24,13 @@ class LearnerConfig(ForwardConfig):
     # Record an update as a CUDA graph, which a GPU then repeats with one launch for all of its kernels; not with
     # several ranks. See `interplay.learner.update_graphs`.
     cuda_graph: bool = False
-    learning_rate: float = 1e-4
-    adam_betas: tuple[float, float] = (0.0, 0.999)
+    learning_rate: float = 1e-4  # of Adam, after the warm-up
+    adam_betas: tuple[float, float] = (0.0, 0.999)  # decay rates of the first and second moments
     gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
     warm_up: int = 0  # design choice: updates of linear learning-rate warm-up
     # Design choice: the learning rate falls to 0 over `decay_updates`, by default over those of the stage.
     decay: Literal["none", "linear", "cosine"] = "none"
-    decay_updates: int | None = None
+    decay_updates: int | None = None  # null: those of the stage
 
     def __post_init__(self) -> None:
         super().__post_init__()

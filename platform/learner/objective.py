@@ -33,14 +33,14 @@ Ratio = Literal["joint", "head", "action", "none"]
 class LossWeights:
     """Weights of the loss terms. The defaults are the paper's (Table 1; arXiv 2211.11602)."""
 
-    movement_cloning: float = 1.0
-    language_cloning: float = 5.0
-    css: float = 1.0
-    movement_policy: float = 0.5
-    language_policy: float = 0.1
-    value: float = 1.0
-    gate_kl: float = 1e-3
-    ibt: float = 1.0
+    movement_cloning: float = 1.0  # behavioral cloning of the demonstrated movement
+    language_cloning: float = 5.0  # of the demonstrated words, and of when to speak
+    css: float = 1.0  # the classifier of matching pictures and words
+    movement_policy: float = 0.5  # V-trace policy gradient of the movement
+    language_policy: float = 0.1  # the same of the words, and of when to speak
+    value: float = 1.0  # error of the value against V-trace's targets
+    gate_kl: float = 1e-3  # KL of when to speak, from the reference policy
+    ibt: float = 1.0  # inter-temporal Bradley-Terry, of the reward model
     marks: float = 1.0  # of an autoregressive reward model
     entropy: float = 0.0  # of the movement and the gate; the paper has no such term
 
@@ -70,8 +70,8 @@ class ObjectiveConfig:
     # Factor of every reward for the value and the policy; logged rewards and returns are unscaled. For worlds whose own
     # returns are far from 1: the value's gradient grows with them, and drowns the policy's in the shared network.
     reward_scale: float = 1.0
-    rho_clip: float = 1.0
-    c_clip: float = 1.0
+    rho_clip: float = 1.0  # V-trace's upper bound of the ratios that weigh temporal differences
+    c_clip: float = 1.0  # V-trace's upper bound of the ratios that carry them back in time
     # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
     # of the movement each single action's ("action"), or none, for comparisons. See `interplay.learner.rollout_terms`.
     ratio: Ratio = "head"

@@ -123,7 +123,7 @@ class SetterConfig:
     pause: StepRange = (2, 6)  # steps between the end of a task and the next instruction
     chain_chance: float = 0.0  # that the next instruction follows at once, without pause or thanks
     thanks: tuple[str, ...] = ()  # one is said when a task is done or a question answered correctly
-    thanks_chance: float = 0.5
+    thanks_chance: float = 0.5  # that it says one of `thanks`
     never_mind: tuple[str, ...] = ()  # one is said when a task is given up
 
     def __post_init__(self) -> None:

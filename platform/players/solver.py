@@ -24,23 +24,23 @@ class SolverConfig:
     skill: float = 0.5  # 0..1; 1 makes no mistakes
     misread_chance: float = 0.55  # acts on a misreading of the instruction
     notice_chance: float = 0.4  # that a misreading is noticed and corrected; not scaled by skill
-    notice_steps: StepRange = (6, 14)
+    notice_steps: StepRange = (6, 14)  # from the instruction to the correction
     give_up_chance: float = 0.2  # stops before the task is done
-    give_up_steps: StepRange = (4, 14)
+    give_up_steps: StepRange = (4, 14)  # after which it stops
     wander_chance: float = 0.6  # moves at random for a while
-    wander_start: StepRange = (0, 10)
-    wander_length: StepRange = (2, 5)
+    wander_start: StepRange = (0, 10)  # steps before it wanders
+    wander_length: StepRange = (2, 5)  # steps for which it wanders
     drop_chance: float = 0.4  # does nothing for a step, which drops a held object
-    drop_steps: StepRange = (4, 16)
+    drop_steps: StepRange = (4, 16)  # steps before it
     wrong_answer_chance: float = 0.35  # answers a question wrong, but plausibly
     no_answer_chance: float = 0.1  # does not answer a question
     distraction_chance: float = 0.0  # carries out another task for a while
-    distraction_start: StepRange = (4, 30)
-    distraction_length: StepRange = (6, 20)
+    distraction_start: StepRange = (4, 30)  # steps before it
+    distraction_length: StepRange = (6, 20)  # steps of the other task
     guess_chance: float = 0.0  # answers a question at once, and wrong
     chatter_chance: float = 0.0  # says one of `chatter`
-    chatter_steps: StepRange = (2, 20)
-    chatter: tuple[str, ...] = ("okay", "done", "here")
+    chatter_steps: StepRange = (2, 20)  # steps before it
+    chatter: tuple[str, ...] = ("okay", "done", "here")  # what it may say
 
     def __post_init__(self) -> None:
         chances = ("skill", *(field.name for field in fields(self) if field.name.endswith("_chance")))

@@ -12,7 +12,7 @@ from interplay.core.setting_checks import check_at_least, check_device_name
 class Resources:
     """Resources that Ray reserves for one worker. They are not enforced: workers on one machine share its cores."""
 
-    cpus: float = 1.0
+    cpus: float = 1.0  # of one worker
     gpus: float = 0.0  # a fraction lets several workers share one
 
     def __post_init__(self) -> None:
@@ -26,7 +26,7 @@ class Resources:
 class ReplicasConfig:
     """Stateless reward replicas, any of which can score any unroll."""
 
-    replicas: int = 1
+    replicas: int = 1  # processes that score unrolls
     resources: Resources = field(default_factory=lambda: Resources(cpus=0.5))
     retries: int = 3  # of scoring an unroll after a replica died over it
     follow: bool = False  # switch to newer checkpoints of the reward stage while training runs
@@ -41,6 +41,7 @@ class ActorsConfig:
     """How agents that play decide: the device and precision of their networks, in every stage, and where the actors of
     the reinforce stage have them, one network each or one server for all."""
 
+    # A network in each actor, or one server that decides for all of them (Ray only).
     inference: Literal["local", "service"] = "local"
     # Of the server; cpus are also torch's threads; with gpus the network runs there.
     service: Resources = field(default_factory=Resources)
@@ -60,7 +61,7 @@ class RuntimeConfig:
     The fields below `overlap` are for Ray only, and refused without it.
     """
 
-    kind: Literal["in_process", "ray"] = "in_process"
+    kind: Literal["in_process", "ray"] = "in_process"  # one process, or workers on one or more machines
     threads: int = 1  # of torch in the learner (in process: without overlap); more than one is slow on busy cores
     # In process: train baselines at the same time as the stages, in another process, where cores and memory suffice.
     concurrent_baselines: bool = True

@@ -36,9 +36,9 @@ from interplay.video.config import ReplayConfig
 class RunConfig:
     """Name, folder (`dir/name`), seed and round of a run."""
 
-    name: str = "run"
-    dir: str = RUNS
-    seed: int = 1
+    name: str = "run"  # of the run's folder
+    dir: str = RUNS  # the folder of all runs
+    seed: int = 1  # of everything random in the run, but for the probes (evaluate.seed)
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
     typed: tuple[str, ...] = ()  # the settings of other sections as they were typed, for messages that say what to type
 
@@ -68,7 +68,7 @@ OF_THE_REWARD_MODEL = ("from_reward_model", "shuffled_marks", "ar")
 class OrderingsConfig:
     """What `interplay orderings` runs: seeds of training, each with the baselines that `baselines` names."""
 
-    seeds: tuple[int, ...] = (1, 2, 3)
+    seeds: tuple[int, ...] = (1, 2, 3)  # values of run.seed
     rounds: int = 1  # of each seed; baselines belong to the first
     add: tuple[str, ...] = ()  # results.json of the same command elsewhere, whose seeds are shown with these
 
@@ -76,6 +76,13 @@ class OrderingsConfig:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"orderings.seeds are different numbers from 0, at least one, got {list(self.seeds)}")
         check_at_least(1, self, "rounds", group="orderings.")
+
+
+@dataclass(frozen=True)
+class ExplainConfig:
+    """The settings that `interplay explain` describes."""
+
+    name: str = ""  # a section, a setting, or a part of its name: the argument after the verb; empty: the sections
 
 
 def _recorded_agent() -> CollectConfig:
@@ -87,7 +94,7 @@ def _recorded_agent() -> CollectConfig:
 class Config:
     """All settings. Those of `env` are checked by the world that they name."""
 
-    env: Mapping[str, Any]
+    env: Mapping[str, Any]  # settings of the world; `name` selects it
     agent: AgentConfig
     run: RunConfig = field(default_factory=RunConfig)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
@@ -115,6 +122,7 @@ class Config:
     invite: InviteConfig = field(default_factory=InviteConfig)
     forget: ForgetConfig = field(default_factory=ForgetConfig)
     export: ExportConfig = field(default_factory=ExportConfig)
+    explain: ExplainConfig = field(default_factory=ExplainConfig)
 
     def __post_init__(self) -> None:
         problems = []

@@ -20,16 +20,16 @@ class LiveConfig:
     person has sent an input for it, so that a session does not depend on time.
     """
 
-    setter: str = "person"
-    solver: str = "person"
-    copilot: Literal["none", "person"] = "none"
-    take_over_by: Literal["key", "moving"] = "key"
+    setter: str = "person"  # "person", "scripted", a stage, or the path of a checkpoint
+    solver: str = "person"  # the same
+    copilot: Literal["none", "person"] = "none"  # a person who may take over from the solver's agent
+    take_over_by: Literal["key", "moving"] = "key"  # a key of its own, or any key that moves
     seconds: float = 300.0  # of an episode
     prompts: Literal["cues", "free"] = "cues"  # cards with a cue and perhaps a modifier, or any request
-    modifier_chance: float = 0.5
+    modifier_chance: float = 0.5  # that a card has a modifier
     card: str = ""  # the text of every card in place of cues
     judge_open: bool = False  # the setter judges the request that is open at the end, before the episode is over
-    clock: Literal["real", "stepped"] = "real"
+    clock: Literal["real", "stepped"] = "real"  # wall-clock time, or a frame for each input of everyone
     pictures: int = 30  # a second, at most
     wait_seconds: float = 300.0  # for a partner
     no_partner: Literal["end", "wait", "stand_in"] = "end"  # after that time: a code, more time, or a scripted player
@@ -42,8 +42,8 @@ class LiveConfig:
     sessions: int = 4  # at the same time; as many people may practice
     inputs_per_second: int = 120  # of one socket, with all its other messages
     utterances: int = 5  # of one socket in `utterance_seconds`
-    utterance_seconds: float = 10.0
-    utterance_letters: int = 200
+    utterance_seconds: float = 10.0  # see `utterances`
+    utterance_letters: int = 200  # of one utterance, at most
 
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if type(value) in (int, float)}

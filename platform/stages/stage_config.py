@@ -30,7 +30,7 @@ class CollectConfig:
     # Processes that record; 0: this one. From 1 on, the episodes are the same for any number, and scripted solvers draw
     # other mistakes than with 0, where one stream of random numbers goes through all episodes.
     workers: int = 0
-    solver: Literal["scripted", "agent"] = "scripted"
+    solver: Literal["scripted", "agent"] = "scripted"  # the player of the solver: `solver`, or `checkpoint`
     checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
     setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
     grace_steps: int = 3  # recorded after the setter is content, so that the end is visible
@@ -50,9 +50,9 @@ class CollectConfig:
 class TrainingConfig:
     """Length of a training stage, and how often it logs and saves; all three in updates."""
 
-    updates: int = 1000
-    checkpoint_every: int = 200
-    log_every: int = 10
+    updates: int = 1000  # of the whole stage; more of them train a finished stage on
+    checkpoint_every: int = 200  # updates between checkpoints
+    log_every: int = 10  # updates between rows of metrics
 
     def __post_init__(self) -> None:
         check_at_least(1, self, "updates", "checkpoint_every", "log_every")
@@ -83,7 +83,7 @@ class CloneConfig(TrainingStageConfig):
 class MarkConfig:
     """Names of the scripted raters, each with its own random stream, and their settings."""
 
-    raters: tuple[str, ...] = ("rater-1",)
+    raters: tuple[str, ...] = ("rater-1",)  # names; each marks all recordings
     rater: RaterConfig = field(default_factory=RaterConfig)
     workers: int = 0  # processes that watch; 0: this one. The marks are the same for any number
 
@@ -131,7 +131,7 @@ class ReinforceConfig(TrainingStageConfig):
     """Reinforcement learning on the reward."""
 
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
-    updates_per_batch: int = 1
+    updates_per_batch: int = 1  # passes over each batch of unrolls
     # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `success`: +1 when a task
     # becomes successful; `world`: its own reward.
     reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"

@@ -34,12 +34,12 @@ class StudioConfig:
     that speaks TLS to the browsers, with the addresses that they see as `origins`.
     """
 
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # the address that the studio listens on
     port: int = 8700  # 0: any free one
     origins: tuple[str, ...] = ()  # further addresses of the pages, as https://studio.example.org
     tls_cert: str = ""  # path of the certificate
     tls_key: str = ""  # path of its key
-    behind_proxy: bool = False
+    behind_proxy: bool = False  # a proxy speaks TLS to the browsers
     size: tuple[int, int] = (288, 384)  # height and width of pictures; the width follows the world's aspect
     quality: int = 85  # of JPEG, 1 to 100
     films_gb: float = 20.0  # disk space of the pictures of recorded episodes, which are drawn again when they are gone
@@ -112,9 +112,9 @@ class CrowdConfig:
     """
 
     studio: str = ""  # address, as http://127.0.0.1:8700; empty: of the studio that serves the run
-    players: int = 2
-    raters: int = 2
-    seconds: float = 60.0
+    players: int = 2  # synthetic people that play, in pairs
+    raters: int = 2  # synthetic people that mark
+    seconds: float = 60.0  # after which they leave
     study: str = "marks"  # that the raters take part in
     speed: float = 4.0  # at which raters watch recordings; 0: they mark at once
     films: bool = True  # whether raters fetch the pictures that a browser would show
@@ -133,10 +133,10 @@ class CrowdConfig:
 class InviteConfig:
     """What an invitation gives."""
 
-    roles: tuple[str, ...] = ("mark",)
+    roles: tuple[str, ...] = ("mark",)  # what its people may do
     study: str = ""  # that its people are led to; empty: none in particular
     uses: int = 1  # people that may enter by it
-    days: float = 7.0
+    days: float = 7.0  # until it expires
 
     def __post_init__(self) -> None:
         if not self.roles or self.uses < 1 or self.days <= 0:
@@ -150,8 +150,8 @@ class InviteConfig:
 class ForgetConfig:
     """Whose data are deleted; without `confirm` they are listed only."""
 
-    person: str = ""
-    confirm: bool = False
+    person: str = ""  # the argument after the verb
+    confirm: bool = False  # delete; otherwise list only
 
 
 @dataclass(frozen=True)
@@ -159,5 +159,5 @@ class ExportConfig:
     """Where and how the studio's tables are written. `identities`: with the ids of crowd platforms."""
 
     folder: str = ""  # empty: studio/export in the run's folder
-    format: Literal["csv", "jsonl"] = "csv"
-    identities: bool = False
+    format: Literal["csv", "jsonl"] = "csv"  # of the tables
+    identities: bool = False  # include the ids of crowd platforms

@@ -31,11 +31,11 @@ class TrackingConfig:
     """Settings of the trackers."""
 
     wandb: str = "auto"  # auto (online if this machine has an account, else offline), online, offline, disabled
-    project: str = "interplay"
-    entity: str | None = None
-    group: str | None = None
-    name: str | None = None
-    tags: tuple[str, ...] = ()
+    project: str = "interplay"  # of wandb
+    entity: str | None = None  # of wandb, a user or team; null: the account's own
+    group: str | None = None  # of wandb runs; null: the name of the run
+    name: str | None = None  # of a wandb run; null: RUN/STAGE
+    tags: tuple[str, ...] = ()  # of wandb runs
 
     def __post_init__(self) -> None:
         if self.wandb not in WANDB_MODES:

@@ -13,7 +13,7 @@ class ReplayConfig:
 
     episode: str = ""  # an id, the beginning of one, or the path of an episode's file; the argument after the verb
     height: int = 480  # pixels
-    width: int = 640
+    width: int = 640  # pixels
     speed: float = 1.0  # 2 plays twice as fast as it was recorded
     reward: str = REWARD_AUTO  # a stage, the path of a checkpoint, auto (the stage `reward` if trained), or none
 

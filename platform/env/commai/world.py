@@ -45,13 +45,14 @@ class CommAIConfig:
     """Tasks of the teacher, and the interface of the solver."""
 
     tasks: tuple[str, ...] = ("micro",)  # sets, or classes by name, dotted where several have it
+    # What the solver reads and writes in a step: a bit, a character, or an utterance.
     interface: Literal["bits", "characters", "utterances"] = "characters"
-    scheduler: Literal["random", "sequential", "incremental"] = "random"
+    scheduler: Literal["random", "sequential", "incremental"] = "random"  # the order of the tasks
     instances: int = 1  # tasks of an episode
     config: str | None = None  # a tasks_config file (.json, .py), whose tasks and scheduler replace the above
     alphabet: str = PRINTABLE  # of characters; silence first
     scramble: bool = False  # words become pseudo-words
-    max_reward_per_task: float | None = None
+    max_reward_per_task: float | None = None  # sum after which a class of task pays no more; null: no limit
     silence: int = 16  # characters that a silent step of utterances lasts
 
     def __post_init__(self) -> None:

@@ -25,20 +25,20 @@ class PlayhouseConfig:
     Ranges are (least, most), both included. An empty tuple of categories, colors or sizes means all of them.
     """
 
-    rooms: Range = (1, 3)
+    rooms: Range = (1, 3)  # per house
     room_size: tuple[float, float] = (4.0, 5.0)  # side length
     varied_decor: bool = True  # random room kinds, floors and wall colors; False: the same in every house
     furniture: Range = (1, 3)  # pieces per room
     objects: Range = (4, 8)  # loose objects per house
     categories: tuple[str, ...] = ()  # of loose objects
     colors: tuple[str, ...] = ()  # of loose objects
-    sizes: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()  # of loose objects
     unique_colors: bool = False  # no two loose objects of one color
     on_surfaces: float = 0.3  # probability that an object starts on furniture, if there is room
     stocked_bins: float = 0.4  # probability of a bin that starts with objects in it, if bins may occur
     image: tuple[int, int] = (72, 96)  # (height, width) in pixels
     field_of_view: float = 60.0  # vertical, degrees
-    antialias: bool = False
+    antialias: bool = False  # several rays per pixel: smoother edges, slower
     start_in_corner: bool = False  # players start in free corners, facing the room; False: anywhere
     components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movement components of policies
     walk_speed: float = 2.0  # m/s, forward

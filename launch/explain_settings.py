@@ -1,0 +1,114 @@
+"""What every setting means: `interplay explain`, and the page of settings of the documentation site.
+
+The meanings are the comments of the configuration's dataclasses (`interplay.core.documented_settings`).
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from interplay.core.documented_settings import DocumentedSetting, documented_settings
+from interplay.core.settings_validation import build_config, did_you_mean
+from interplay.env import registry
+from interplay.launch.compose import compose
+from interplay.stages.config import Config
+
+WIDTH = 110  # characters of a line on the terminal
+WORLDS = {"playhouse": [], "commai": [], "voxel": [], "gymnasium": ["env.id=CartPole-v1"]}  # with what they need
+
+
+def explain(config: Config) -> int:
+    """Prints the settings that `explain.name` names, with their values in this configuration."""
+    everything, name = settings_of(config), config.explain.name
+    found = [each for each in everything if _is_named(each, name)]
+    if not found:
+        keys = [each.key for each in everything]
+        known = did_you_mean(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
+        sys.stderr.write(
+            f"interplay explain: there is no setting {name!r}.{known} interplay explain lists the sections\n"
+        )
+        return 2
+    sys.stdout.write("".join(f"{line}\n" for each in found for line in _lines(each)))
+    if not name:
+        sys.stdout.write("\ninterplay explain NAME describes the settings of a section, or all whose name has NAME.\n")
+    return 0
+
+
+def settings_of(config: Config) -> list[DocumentedSetting]:
+    """All settings, those of the world of `env` in place of the mapping."""
+    return [
+        setting
+        for each in documented_settings(config)
+        for setting in (_settings_of_world(each, config.env) if each.key == "env" else [each])
+    ]
+
+
+def settings_page() -> str:
+    """The page of settings: a table for each section, with the defaults, and one for each world."""
+    lines = [
+        "# Settings",
+        "",
+        "Every setting, its type, its default and its meaning. Experiments and sizes (`experiment=`, `agent=`, `gpu=`) "
+        "set others than the defaults: `interplay explain reinforce.actor experiment=demo` prints a section with the "
+        "values of an experiment. Booleans are typed as `true` and `false`, and a list as `[a,b]`.",
+    ]
+    usual = settings_of(compose([]))
+    others = [setting for setting in usual if not setting.key.startswith("env")]
+    for section in dict.fromkeys(setting.key.partition(".")[0] for setting in others):
+        lines += _table(section, [each for each in others if each.key.partition(".")[0] == section])
+    for world, needed in WORLDS.items():
+        of_world = settings_of(compose([f"env={world}", *needed]))
+        lines += _table(f"env={world}", [each for each in of_world if each.key.startswith("env")])
+    return "\n".join(lines) + "\n"
+
+
+def _settings_of_world(section: DocumentedSetting, env: Mapping[str, Any]) -> Iterator[DocumentedSetting]:
+    settings = dict(env)
+    name = settings.pop("name")
+    entry = registry.factory(name)
+    yield DocumentedSetting("env", None, "", section.meaning, True)
+    yield DocumentedSetting("env.name", name, "str", "the world, as env=... sets it", False)
+    if isinstance(entry, registry.WorldEntry):
+        yield from documented_settings(build_config(entry.config, settings, "env"), "env.")
+    else:  # a function of another package, without a dataclass
+        for key, value in settings.items():
+            yield DocumentedSetting(f"env.{key}", value, type(value).__name__, "", False)
+
+
+def _is_named(setting: DocumentedSetting, name: str) -> bool:
+    if not name:  # the sections, and the settings that are in none
+        return "." not in setting.key
+    return f".{name.strip('.')}" in f".{setting.key}" or name in setting.key
+
+
+def _lines(setting: DocumentedSetting) -> list[str]:
+    kind = "" if setting.is_section else f" = {shown(setting.value)}  ({setting.kind})"
+    return [
+        f"{setting.key}{kind}",
+        *textwrap.wrap(setting.meaning, WIDTH, initial_indent="    ", subsequent_indent="    "),
+    ]
+
+
+def shown(value: Any) -> str:
+    """A value as it is typed."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {shown(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ",".join(map(shown, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value) or '""'
+
+
+def _table(title: str, settings: Sequence[DocumentedSetting]) -> list[str]:
+    sections = [each.meaning for each in settings if each.is_section and "." not in each.key]
+    rows = [each for each in settings if "." in each.key or not each.is_section]
+    lines = ["", f"## {title}", "", *sections[:1], "", "| setting | type | default | meaning |", "|---|---|---|---|"]
+    for each in rows:
+        kind, value = ("", "") if each.is_section else (f"`{each.kind}`", f"`{shown(each.value)}`")
+        cells = (f"`{each.key}`", kind, value, each.meaning)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
