@@ -61,8 +61,8 @@ class AgentConfig:
     decoder_layers: int = 2  # of the same
     decoder_heads: int = 4  # of attention, in each of its layers
     contrast_hidden: int = 256  # the discriminator of matching vision and language
-    # What the discriminator reads: the tower's features and those of the text (design choice: cheap, and possible with text_film), or
-    # the output of the transformer for the tokens of both, which trains the transformer too.
+    # What the discriminator reads: the tower's features and those of the text (design choice: cheap, and possible with
+    # text_film), or the output of the transformer for the tokens of both, which trains the transformer too.
     css_input: CSSInput = "tower"
 
     def __post_init__(self) -> None:
