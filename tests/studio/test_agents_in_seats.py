@@ -62,7 +62,7 @@ def play(live: LiveSession, until: int, take: int = -1, give: int = -1) -> None:
             seat.receive(int(rng.integers(1 << 12)), float(rng.normal(0, 4)), float(rng.normal(0, 2)), live.frame)
         if live.frame == take:
             live.take()
-            live.say("copilot", "I help")
+            live.say("copilot", "I help", "u1")
         if live.frame == give:
             live.give()
         live.tick()
@@ -150,8 +150,9 @@ def test_a_killed_session_goes_on_with_the_same_agent(
 def test_only_who_steers_may_talk(tmp_path: Path, agent: Path, served: ServedAgents) -> None:
     live = session(shared(tmp_path, agent), served.link())
     live.begin()
-    live.say("copilot", "hello")
-    assert [each["seat"] for each in live.news if each["kind"] == "notice"] == ["copilot"]
+    live.say("copilot", "hello", "u1")
+    (notice,) = (each for each in live.news if each["kind"] == "notice")
+    assert (notice["seat"], notice["unsaid"], notice["id"]) == ("copilot", "hello", "u1")
     play(live, FRAMES)
     episode = live.finish("time")
     assert episode is not None and not any(said.text == "hello" for said in episode.meta.utterances)

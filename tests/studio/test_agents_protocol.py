@@ -32,8 +32,8 @@ def test_a_person_takes_over_from_a_scripted_solver(tmp_path: Path) -> None:
         assert hello["controls"], "the co-pilot has the solver's controls"
         assert players["copilot"].until("steers")["person"] is False
         players["copilot"].until("state", state="playing")
-        players["copilot"].send("say", text="hello")
-        players["copilot"].until("notice")
+        refused = players["copilot"].say("hello")
+        assert players["copilot"].until("notice", id=refused)["unsaid"] == "hello"
         play(players, range(11))
         players["copilot"].send("take")
         assert players["copilot"].until("steers")["person"] is True
@@ -56,7 +56,7 @@ def test_a_person_plays_with_an_agent_whose_process_is_killed(tmp_path: Path) ->
         players = seated(invited(tmp_path, studio, 1))
         assert set(players) == {"setter"}
         players["setter"].until("state", state="playing")
-        players["setter"].send("say", text="lift the ball")
+        players["setter"].say("lift the ball")
         play(players, range(20))
         agents = researcher(studio).get("/api/live/sessions")["agents"]
         os.kill(agents, signal.SIGKILL)

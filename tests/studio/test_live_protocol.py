@@ -34,8 +34,10 @@ FRAMES = 48
 
 
 JUNK: list[Any] = [
-    {"kind": 7}, {"kind": "say"}, {"kind": "say", "text": ""}, {"kind": "say", "text": 3}, {"say": "say"},
-    {"kind": "say", "text": "x" * 300}, {"kind": "say", "text": "a\0b"}, {"kind": "verdict", "verdict": "perhaps"},
+    {"kind": 7}, {"kind": "say"}, {"kind": "say", "text": "", "id": "u"}, {"kind": "say", "text": 3, "id": "u"},
+    {"kind": "say", "text": "x" * 300, "id": "u"}, {"kind": "say", "text": "a\0b", "id": "u"}, {"say": "say"},
+    {"kind": "say", "text": "a"}, *({"kind": "say", "text": "a", "id": each} for each in (3, "", "u" * 65, "\ud800")),
+    {"kind": "verdict", "verdict": "perhaps"},
     {"kind": "verdict", "verdict": "done", "why": 1}, {"kind": "leave", "why": 1}, {"kind": "void"},
 ]  # fmt: skip
 
@@ -131,7 +133,7 @@ def test_two_people_make_an_episode_that_replays_bit_for_bit(tmp_path: Path) -> 
             player.until("state", state="playing")
         card = next(message for message in players["setter"].messages if message["kind"] == "card")
         assert card["text"] and not any(message["kind"] == "card" for message in players["solver"].messages)
-        players["setter"].send("say", text="lift the   ball")
+        players["setter"].say("lift the   ball")
         play(players, range(20))
         players["setter"].send("verdict", verdict="done")
         play(players, range(20, FRAMES))

@@ -60,7 +60,7 @@ def play(live: LiveSession, frames: int, done: Collection[int] = ()) -> None:
         for seat in live.inputs.values():
             seat.receive(int(rng.integers(1 << 12)), float(rng.normal(0, 4)), float(rng.normal(0, 2)), live.frame)
         if live.frame in SPOKEN and live.frame not in done:
-            live.say("solver", f"frame {live.frame}")
+            live.say("solver", f"frame {live.frame}", f"u{live.frame}")
         if live.frame == 19 and 19 not in done and "setter" in live.inputs:
             live.judge("done")
         live.tick()
@@ -132,7 +132,7 @@ def judged_session(root: Path) -> SessionSettings:
     killed = session(given)
     killed.begin()
     play(killed, STEPS * 4)
-    killed.say("setter", "lift the ball")
+    killed.say("setter", "lift the ball", "u1")
     play(killed, STEPS * 4)
     assert killed.done and killed.is_open()
     return given
@@ -183,7 +183,8 @@ def test_what_is_typed_while_the_world_is_made_again_is_not_taken_for_words_of_t
     ours, theirs = socket.socketpair()
     with ours, theirs:
         host = SessionHost(Connection(theirs), given, None)
-        for message in ({"kind": "say", "seat": "solver", "text": "too early"}, {"kind": "resume"}):
+        early = {"kind": "say", "seat": "solver", "text": "too early", "id": "u1", "problem": ""}
+        for message in (early, {"kind": "resume"}):
             host._take(message)
         play(host._session, 8)
         episode = host._session.finish("left")

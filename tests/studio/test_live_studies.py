@@ -294,10 +294,10 @@ def judged(visitor: LiveVisitor, studio: StartedStudio) -> None:
     """Asks twice: judges one request at once, and the other after the time is over."""
     seat, player = sat(visitor, "compare")
     assert seat == "setter"
-    player.send("say", text="lift the ball")
+    player.say("lift the ball")
     play({seat: player}, range(20))
     player.send("verdict", verdict="done")
-    player.send("say", text="come here")
+    player.say("come here")
     play({seat: player}, range(20, FRAMES))
     if not any(message["kind"] == "judge" for message in player.messages):  # may have come with the last picture
         player.until("judge")

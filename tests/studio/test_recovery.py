@@ -104,14 +104,6 @@ def test_a_session_whose_task_fails_ends(tmp_path: Path) -> None:
     assert asyncio.run(ended())["why"] == "interrupted"
 
 
-def test_what_is_typed_before_the_world_is_there_comes_back_to_the_page(tmp_path: Path) -> None:
-    session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
-    viewer = Viewer(cast(WebSocket, None), "solver")
-    SeatReader(session, viewer, cast(LiveHouse, None))._speak({"kind": "say", "text": "lift the ball"})
-    (notice,) = viewer._messages
-    assert notice["kind"] == "notice" and notice["unsaid"] == "lift the ball"
-
-
 @pytest.mark.parametrize("is_known", [True, False])
 def test_an_interrupted_session_of_a_deleted_person_leaves_no_journal(tmp_path: Path, is_known: bool) -> None:
     with open_studio(tmp_path) as studio:

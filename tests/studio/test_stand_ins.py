@@ -53,8 +53,8 @@ def left_alone(folder: Path, seat: str, *, killed: bool) -> Episode:
             rng = np.random.default_rng(live.frame)
             each.receive(int(rng.integers(1 << 5)), float(rng.normal(0, 4)), 0.0, live.frame)
         if live.frame == 17:
-            live.say("setter", "go to the ball")
-            live.say("solver", "yes")
+            live.say("setter", "go to the ball", "u1")
+            live.say("solver", "yes", "u1")
         if live.frame == 20:
             live.replace(seat)
         live.tick()
@@ -171,7 +171,7 @@ def test_a_solver_leaves_and_the_setter_plays_on(tmp_path: Path) -> None:
         players = seated(invited(tmp_path, studio, 2))
         for player in players.values():
             player.until("state", state="playing")
-        players["setter"].send("say", text="go to the ball")
+        players["setter"].say("go to the ball")
         play(players, range(20))
         players["solver"].send("leave")
         assert players["solver"].until("end")["why"] == "left"
@@ -214,7 +214,7 @@ def test_a_setter_that_left_is_not_waited_for_to_judge(tmp_path: Path, frames: i
         players = seated(invited(tmp_path, studio, 2))
         for player in players.values():
             player.until("state", state="playing")
-        players["setter"].send("say", text="go to the ball")
+        players["setter"].say("go to the ball")
         play(players, range(frames))
         if frames == FRAMES:
             players["setter"].until("judge")
@@ -233,7 +233,7 @@ def test_who_waits_in_vain_plays_with_a_program(tmp_path: Path) -> None:
         (visitor,) = invited(tmp_path, studio, 1)
         seat, player = sat(visitor, "short")
         assert seat == "setter"
-        player.send("say", text="go to the ball")
+        player.say("go to the ball")
         play({seat: player}, range(24))
         player.until("end")
     episode = only_episode(tmp_path)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from starlette.websockets import WebSocket
 from test_live_session import same, settings
-from test_stand_ins import no_agents
+from test_stand_ins import STARTED, no_agents
 
 from interplay.env import registry
 from interplay.env.world import Action, Start, View, World
@@ -45,7 +45,7 @@ def test_every_symbol_of_an_alphabet_can_be_typed(tmp_path: Path) -> None:
     symbols = live.world.symbols("solver")
     assert len(symbols) > 90
     frame = live.frame
-    live.say("solver", "zZ9~\t")
+    live.say("solver", "zZ9~\t", "u1")
     for _ in range(4):
         assert not live.waits()
         live.tick()
@@ -69,7 +69,7 @@ def test_what_was_typed_survives_a_kill(tmp_path: Path, cut: int) -> None:
         given, live = typed(tmp_path / str(killed), CHARACTERS)
         live.begin()
         silent(live)
-        live.say("solver", "abcde")
+        live.say("solver", "abcde", "u1")
         for _ in range(cut):
             live.tick()
         if killed:
@@ -90,8 +90,8 @@ def test_what_was_typed_before_the_end_is_executed(tmp_path: Path) -> None:
     given, live = typed(tmp_path, CHARACTERS)
     live.begin()
     silent(live)
-    live.say("solver", "zq")
-    live.say("solver", "done")
+    live.say("solver", "zq", "u1")
+    live.say("solver", "done", "u2")
     live.tick()
     episode = live.finish("solver")
     assert episode is not None
@@ -106,7 +106,7 @@ def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
     live.begin()
     silent(live)
     assert any(each["role"] == "world" and each["text"] for each in live.dialogue)
-    live.say("solver", "hello")
+    live.say("solver", "hello", "u1")
     live.tick()
     episode = live.finish("setter")
     assert episode is not None
@@ -141,8 +141,8 @@ def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path
 def test_a_copilot_types_an_empty_line_as_a_step_of_silence(tmp_path: Path) -> None:
     seats, people = {"solver": "clone", "copilot": "person"}, {"copilot": "p-1"}
     session = HostedSession(settings(tmp_path, seats=seats, people=people), lambda *_: None, no_agents)
-    session.started = {"symbols": {"solver": "ab "}}
+    session._begin(STARTED | {"left": [], "symbols": {"solver": "ab "}})
     sent: list[dict[str, Any]] = []
     session.send = lambda **message: sent.append(message)  # type: ignore[method-assign]
-    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"), cast(LiveHouse, None))._say("")
-    assert sent == [{"kind": "say", "seat": "copilot", "text": " "}]
+    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"), cast(LiveHouse, None))._say("", "u1")
+    assert sent == [{"kind": "say", "seat": "copilot", "text": " ", "id": "u1", "problem": ""}]

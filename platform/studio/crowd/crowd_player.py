@@ -169,7 +169,7 @@ class Seat:
             socket.send("verdict", verdict=self._turn.verdict)
             self._shared.report.count("verdicts")
         if self._turn.text is not None:
-            socket.send("say", text=self._turn.text)
+            socket.say(self._turn.text)
             self._shared.report.count("utterances")
 
     def _over(self) -> None:

@@ -10,6 +10,7 @@ SLOW_TICK_SECONDS = 0.024
 LAG_SECONDS = 2.0
 EASE_SECONDS = 10.0
 TICKS = 60  # over which the 95th percentile is taken
+STARTING_TICKS = 60  # the first ones, which compile functions and wait for agents to load; they are not counted
 
 
 class FrameClock:
@@ -44,10 +45,15 @@ class PictureLadder:
         self._every = every
         self._ticks: deque[float] = deque(maxlen=TICKS)
         self._changed = self._eased = now
+        self._starting = STARTING_TICKS  # ticks that are still to come before any counts
         self.rung = 0
 
     def tick(self, seconds: float, lag: float, now: float) -> bool:
         """Takes in how long a tick took and how far the slowest viewer lags; whether the rung has changed."""
+        if self._starting:
+            self._starting -= 1
+            self._changed = self._eased = now
+            return False
         self._ticks.append(seconds)
         busy = len(self._ticks) == TICKS and sorted(self._ticks)[int(0.95 * TICKS)] > SLOW_TICK_SECONDS
         slow = busy or lag > LAG_SECONDS

@@ -49,6 +49,7 @@ class HostedSession:
         self.left_off: float | None = None  # when an earlier start of the studio last played it, until it is played on
         self._over = over
         self._connect_agents = connect_agents
+        self._symbols: dict[str, str] = {}  # by role, also while the process is made again
         self._last_news: dict[str, dict[str, Any]] = {}
         self._dialogue: list[dict[str, Any]] = []
         self._process = WorldProcess(settings)
@@ -100,7 +101,7 @@ class HostedSession:
 
     def symbols(self, seat: str) -> str:
         """The characters that a person types in this seat in place of words; empty where it speaks."""
-        return "" if self.started is None else str(self.started["symbols"].get(role_of(seat), ""))
+        return self._symbols.get(role_of(seat), "")
 
     def end(self, why: str, leavers: Iterable[str] = ()) -> None:
         """Ends the session; one whose process has not started yet ends once it has.
@@ -132,7 +133,10 @@ class HostedSession:
 
     def _dismiss(self, seat: str) -> None:
         """Closes the sockets of a seat whose person has left."""
-        self._tell_end({"kind": "end", "why": "left"}, [seat])
+        ending = {"kind": "end", "why": "left"}
+        if seat in self.settings.people:
+            self.endings[self.settings.people[seat]] = ending
+        self._tell(ending, [seat])
         for viewer in self.viewers[seat]:
             viewer.close("you have left the episode")
         self.viewers[seat] = []
@@ -185,7 +189,7 @@ class HostedSession:
             case "steers":  # not for the setter
                 self._last_news["steers"] = message
                 self._tell(message, [COPILOT, WATCH])
-            case "notice" | "judge":
+            case "notice" | "judge" | "accepted":
                 self._tell(message, [message["seat"]])
             case kind:
                 if kind == "said":
@@ -194,7 +198,7 @@ class HostedSession:
                 self._tell(message)
 
     def _begin(self, message: dict[str, Any]) -> None:
-        self.started = message
+        self.started, self._symbols = message, message["symbols"]
         self._left.update(message["left"])
         for seat in self._left:  # after a restart of the studio their people may have come back
             self._dismiss(seat)
@@ -284,29 +288,30 @@ class HostedSession:
     def _finish(self, message: dict[str, Any]) -> None:
         self.ended = message
         self.phase, self._why = "ended", message["why"]
+        self._note_endings(message["why"])
         try:
             self._over(self, message)
         finally:  # people go on even if the episode could not be listed; the next start of the studio lists it
             self._release_people(message)
 
+    def _note_endings(self, why: str) -> None:
+        """Keeps the last message to each person's page, also for pages that have no connection at this moment."""
+        known = why != "left" or self._leavers  # unknown where a killed studio had ended the session
+        way_back = self.settings.ways_back.get(EARLY_OUTCOMES.get(why, ""), {}) if known else {}
+        for seat, person in self.people.items():
+            self.endings[person] = {"kind": "end", "why": why, **({} if seat in self._leavers else way_back)}
+
     def _release_people(self, message: dict[str, Any]) -> None:
         """Sends everyone the end of the session, and closes the sockets."""
         if problem := message.get("text", ""):
             logger.warning("session %s: %s", self.settings.session, problem)
-        ending = {"kind": "end", "why": message["why"]}  # people play blind: the agent that has failed stays unnamed
-        self._tell_end(ending, [seat for seat in self.people if seat in self._leavers])
-        known = message["why"] != "left" or self._leavers  # unknown where a killed studio had ended the session
-        way_back = self.settings.ways_back.get(EARLY_OUTCOMES.get(message["why"], ""), {}) if known else {}
-        self._tell_end({**ending, **way_back}, [seat for seat in self.people if seat not in self._leavers])
-        self._tell({**ending, "text": problem}, [WATCH])
+        for seat, person in self.people.items():
+            self._tell(self.endings[person], [seat])
+        # People play blind: the agent that has failed stays unnamed.
+        self._tell({"kind": "end", "why": message["why"], "text": problem}, [WATCH])
         for viewers in self.viewers.values():
             for viewer in viewers:
                 viewer.close("the episode has ended")
-
-    def _tell_end(self, ending: dict[str, Any], seats: list[str]) -> None:
-        """Sends people the end, and keeps it for pages that have no connection at this moment."""
-        self.endings.update({self.settings.people[seat]: ending for seat in seats if seat in self.settings.people})
-        self._tell(ending, seats)
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
         """Ends the session where one of its tasks has failed; its journal stays for the next start of the studio."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -122,6 +123,12 @@ class LivePlayer:
     def send(self, kind: str, **fields: Any) -> None:
         """Sends a JSON message."""
         self.socket.send(json.dumps({"kind": kind, **fields}))
+
+    def say(self, text: str) -> str:
+        """Sends an utterance; returns its id, which the answer of the studio has."""
+        utterance_id = secrets.token_hex(8)
+        self.send("say", text=text, id=utterance_id)
+        return utterance_id
 
     def receive(self, seconds: float = TIMEOUT_SECONDS) -> dict[str, Any] | None:
         """The next message, a picture as {"kind": "picture"}; None at the end of the socket or after `seconds`."""

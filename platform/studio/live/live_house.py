@@ -119,16 +119,24 @@ class LiveHouse:
         return None
 
     def ending_of(self, person: str, study: str) -> dict[str, Any] | None:
-        """The end of a person's newest session of this study, as its page got it; None while it plays.
-
-        Sessions of an earlier start of the studio that has not continued them are not known.
-        """
+        """The end of a person's newest session of this study, as its page got it; None while it plays."""
         for session in reversed(self.sessions.values()):
             given = session.settings
             if given.recorded and given.study == study and person in given.people.values():
                 ending = session.endings.get(person)
                 return ending and {**ending, "session": given.session}
+        query = "SELECT session, ending FROM endings WHERE person = ? AND study = ?"
+        for row in self.studio.database.rows(query, person, study):
+            return {**json.loads(row["ending"]), "session": row["session"]}
         return None
+
+    def _keep_endings(self, session: HostedSession) -> None:
+        """Keeps how a session has ended for the people that were in it at its end, unless they were deleted."""
+        for person in session.endings.keys() & session.people.values():
+            self.studio.database.write(
+                "INSERT OR REPLACE INTO endings SELECT id, ?, ?, ? FROM people WHERE id = ?",
+                *(session.settings.study, session.settings.session, json.dumps(session.endings[person]), person),
+            )
 
     def lobby(self, study: Study) -> Lobby:
         """The lobby of a study, without people that were deleted while they waited.
@@ -185,6 +193,7 @@ class LiveHouse:
         """Opens a session of a study with these people, by seat."""
         for person in people.values():  # they may wait in the lobby of another study, too
             self._leave_lobbies(person)
+            self.studio.database.write("DELETE FROM endings WHERE person = ? AND study = ?", person, study.name)
         live, drawn = study.live_config(self.config), None
         if study.live.agents:
             drawn = self.studio.progression.next_agent(study, self.studio.served.seed)
@@ -233,6 +242,7 @@ class LiveHouse:
         episode, journal = None, Path(session.settings.journal)
         if not session.settings.recorded:
             return
+        self._keep_endings(session)
         known = self.studio.database.rows("SELECT 1 FROM sessions WHERE id = ?", session.settings.session)
         if message["path"] and (not known or message["why"] == "void"):  # one of its people has deleted what is theirs
             Path(message["path"]).unlink(missing_ok=True)

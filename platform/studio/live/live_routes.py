@@ -32,6 +32,8 @@ SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
 # Over which the inputs of a socket are limited: what a browser sends during a pause of its connection comes at once.
 BURST_SECONDS = 15
+ID_LETTERS = 64  # of an utterance's id, at most
+TOO_FAST = "You are talking too fast; wait a little, and press Enter again."
 UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control characters and halves of surrogate pairs
 
 
@@ -241,8 +243,8 @@ class SeatReader:
         self._count()
         kind, seat, plays = message.pop("kind", None), self._viewer.seat, self._plays
         match kind, message:
-            case "say", {"text": str(text)} if plays and len(message) == 1:
-                self._say(text)
+            case "say", {"text": str(text), "id": str(utterance_id)} if plays and len(message) == 2:
+                self._say(text, utterance_id)
             case "verdict", {"verdict": "done" | "failed" as verdict} if seat == SETTER and plays and len(message) == 1:
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
             case "take" | "give", {} if seat == COPILOT and plays and not message:
@@ -258,22 +260,19 @@ class SeatReader:
             case _:
                 raise BadMessage("a message that this seat does not have")
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, utterance_id: str) -> None:
+        if not (utterance_id.isascii() and utterance_id.isalnum() and len(utterance_id) <= ID_LETTERS):
+            raise BadMessage(f"the id of an utterance has 1 to {ID_LETTERS} letters and digits of ASCII")
         if self._hosted.symbols(self._viewer.seat):
             text = text or " "  # an empty line is a step of silence
         else:
             text = " ".join(text.split())
         if not 0 < len(text) <= self._live.utterance_letters or any(category(letter) in UNTYPED for letter in text):
             raise BadMessage(f"an utterance has 1 to {self._live.utterance_letters} letters, and no control characters")
-        problem = ""
         if self._hosted.started is None:
-            problem = "The world is not there yet; press Enter again once it is."
-        elif not self._utterances.allows(""):
-            problem = "You are talking too fast; wait a little, and press Enter again."
-        if problem:
-            self._viewer.tell({"kind": "notice", "text": problem, "unsaid": text})
-            return
-        self._hosted.send(kind="say", seat=self._viewer.seat, text=text)
+            return  # the page sends it again after the next hello
+        problem = "" if self._utterances.allows("") else TOO_FAST
+        self._hosted.send(kind="say", seat=self._viewer.seat, text=text, id=utterance_id, problem=problem)
 
 
 def _study(studio: StudioContext, person: Person, name: str) -> Study:

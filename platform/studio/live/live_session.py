@@ -28,6 +28,8 @@ from interplay.studio.live.session_settings import SEATS, SessionSettings
 from interplay.studio.live.shared_control import SharedControl
 from interplay.studio.live.stand_in import stand_in
 
+NOT_STEERING = "Take over to talk: only the player that steers may."
+
 
 class JournalMismatch(ValueError):
     """A journal leads elsewhere than it did: it was written by another version of the world, or is damaged."""
@@ -111,7 +113,7 @@ class LiveSession:
                 return str(line["end"])
             if "say" in line:
                 seat, text = line["say"]
-                self._talk.queue(seat, text, self.frame)
+                self._talk.queue(seat, text, line.get("id", ""), self.frame)  # earlier versions wrote no id
             elif "event" in line:
                 self._apply(line["event"])
             else:
@@ -121,15 +123,25 @@ class LiveSession:
             self._draw_card()
         return None
 
-    def say(self, seat: str, text: str) -> None:
-        """Queues an utterance; it is said at the start of the next free step. Only the player that steers talks."""
-        if seat == COPILOT and self._control is not None and not self._control.taken:
-            self.news.append(
-                {"kind": "notice", "seat": seat, "text": "Take over to talk: only the player that steers may."}
-            )
+    def say(self, seat: str, text: str, utterance_id: str, problem: str = "") -> None:
+        """Queues an utterance; it is said at the start of the next free step, and `accepted` in the news then.
+
+        Only the player that steers talks. What is refused is in the news as `unsaid`. An utterance that the seat sends
+        again is not queued again.
+
+        Args:
+            utterance_id: unique in the seat.
+            problem: why the utterance is refused, unless it was received before; empty if it is not.
+        """
+        if self._talk.is_repeated(seat, utterance_id):
             return
-        self._talk.queue(seat, text, self.frame)
-        self._write({"say": [seat, text]})
+        if seat == COPILOT and self._control is not None and not self._control.taken:
+            problem = NOT_STEERING
+        if problem:
+            self._talk.refuse(seat, text, utterance_id, problem)
+            return
+        self._write({"say": [seat, text], "id": utterance_id})
+        self._talk.queue(seat, text, utterance_id, self.frame)
 
     def waits(self) -> bool:
         """Whether the world pauses until somebody types, where a person steers its solver."""
@@ -273,7 +285,7 @@ class LiveSession:
             self._control.take(frame)
         else:
             self._control.give(frame)
-            self._talk.drop(COPILOT)
+            self._talk.drop(COPILOT, NOT_STEERING)
         self.news.append(self.steers())
 
     def steers(self) -> dict[str, Any]:

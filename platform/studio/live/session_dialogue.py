@@ -12,14 +12,17 @@ from interplay.studio.live.seat_input import SeatInput
 class SessionDialogue:
     """Utterances that wait for a step, and those said so far. In a world of symbols, people type in place of talking.
 
+    Each utterance of a person has an id, unique in its seat, by which it is confirmed or refused.
+
     Args:
         inputs: the seats of people.
-        news: where what is said is added for the pages.
+        news: where what is said, and the answers to the pages that sent it, are added.
     """
 
     def __init__(self, world: World, inputs: Mapping[str, SeatInput], news: list[dict[str, Any]]) -> None:
         self._world, self._inputs, self._news = world, inputs, news
-        self._waiting: dict[str, list[str]] = {seat: [] for seat in inputs}
+        self._waiting: dict[str, list[tuple[str, str]]] = {seat: [] for seat in inputs}  # (id, text)
+        self._accepted: dict[str, set[str]] = {seat: set() for seat in inputs}  # ids of what was said
         self.said: list[dict[str, Any]] = []  # so far
 
     @property
@@ -27,14 +30,27 @@ class SessionDialogue:
         """Whether an utterance waits for a step."""
         return any(self._waiting.values())
 
-    def queue(self, seat: str, text: str, frame: int) -> None:
+    def queue(self, seat: str, text: str, utterance_id: str, frame: int) -> None:
         """Queues an utterance, or in a world of symbols what is typed, which is shown at once."""
         spec = self._world.spec
         if spec.utterances:
-            self._waiting[seat].append(text)
-        elif typed := self._inputs[seat].type(text):
+            self._waiting[seat].append((utterance_id, text))
+            return
+        self._accept(seat, utterance_id)
+        if typed := self._inputs[seat].type(text):
             role = seat if seat in spec.roles else spec.solver
             self._tell([{"kind": "said", "role": role, "text": typed, "frame": frame}])
+
+    def is_repeated(self, seat: str, utterance_id: str) -> bool:
+        """Whether an utterance was received before; one that was said is confirmed again."""
+        if utterance_id in self._accepted.get(seat, ()):
+            self._accept(seat, utterance_id)
+            return True
+        return any(utterance_id == each for each, _ in self._waiting.get(seat, ()))
+
+    def refuse(self, seat: str, text: str, utterance_id: str, problem: str) -> None:
+        """Returns an utterance that will not be said to its page."""
+        self._news.append({"kind": "notice", "seat": seat, "text": problem, "unsaid": text, "id": utterance_id})
 
     def takes(self, seat: str) -> bool:
         """Whether a person talks in this seat."""
@@ -43,10 +59,16 @@ class SessionDialogue:
     def next_of(self, seat: str) -> str | None:
         """The utterance of a seat that has waited longest, which waits no longer; None without one."""
         waiting = self._waiting.get(seat, [])
-        return waiting.pop(0) if waiting else None
+        if not waiting:
+            return None
+        utterance_id, text = waiting.pop(0)
+        self._accept(seat, utterance_id)
+        return text
 
-    def drop(self, seat: str) -> None:
-        """Drops what waits of a seat."""
+    def drop(self, seat: str, problem: str) -> None:
+        """Refuses what waits of a seat."""
+        for utterance_id, text in self._waiting[seat]:
+            self.refuse(seat, text, utterance_id, problem)
         self._waiting[seat].clear()
 
     def forget(self, seat: str) -> None:
@@ -70,6 +92,10 @@ class SessionDialogue:
                 self._news.append(dict(self.said[-1]))
         elif text.strip():
             self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": frame}])
+
+    def _accept(self, seat: str, utterance_id: str) -> None:
+        self._accepted[seat].add(utterance_id)
+        self._news.append({"kind": "accepted", "seat": seat, "id": utterance_id})
 
     def _tell(self, said: Sequence[dict[str, Any]]) -> None:
         self.said += said

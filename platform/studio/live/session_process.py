@@ -2,8 +2,8 @@
 
 The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
 `begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `reason`, `replace`, `release`, `view`, `pause`, `end`.
-Messages out: `ready`, `started`, `card`, `said`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures for the
-seats that are looked at.
+Messages out: `ready`, `started`, `card`, `said`, `accepted`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures
+for the seats that are looked at.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class SessionHost:
             case "input":
                 self._input(seat, message)
             case "say" if self._begun:  # what comes earlier would be taken for words of the journal
-                self._session.say(seat, message["text"])
+                self._session.say(seat, message["text"], message["id"], message["problem"])
             case "verdict":
                 self._session.judge(message["verdict"])
                 if self._judging:

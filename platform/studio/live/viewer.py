@@ -29,6 +29,7 @@ class Viewer:
         self._messages: deque[dict[str, Any]] = deque()
         self._picture: bytes | None = None
         self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
+        self._loading = True  # until the browser shows its first picture
         self._news = asyncio.Event()
         self.closing: tuple[int, str] | None = None  # code and reason, once it is to end
 
@@ -46,6 +47,7 @@ class Viewer:
         """Notes that the browser shows this frame."""
         while self._sent and self._sent[0][0] <= frame:
             self._sent.popleft()
+            self._loading = False
         self._news.set()
 
     def restart(self) -> None:
@@ -54,8 +56,11 @@ class Viewer:
         self._sent.clear()
 
     def lag(self) -> float:
-        """For how long the oldest picture on the way has been on the way, in seconds."""
-        return time.monotonic() - self._sent[0][1] if self._sent else 0.0
+        """For how long the oldest picture on the way had been on the way at the last sign of life, in seconds.
+
+        It is 0 while the page loads. A page without a sign of life is away, not slow.
+        """
+        return max(0.0, self.seen - self._sent[0][1]) if self._sent and not self._loading else 0.0
 
     def close(self, reason: str, code: int = NORMAL) -> None:
         """Ends the socket after what is queued."""
@@ -99,7 +104,7 @@ def hello(
     live, role = settings.live, role_of(seat)
     return {
         "kind": "hello",
-        "version": 1,
+        "version": 2,
         "role": seat,
         "controls": started["controls"].get(role, []),
         "rate": started["rate"],

@@ -34,7 +34,7 @@ from interplay.studio.web.studio_context import StudioContext
 logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/data")
-TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
+TABLES = ("identities", "logins", "consents", "assignments", "checks", "endings")  # rows by person
 KIND_COLUMNS = ("kind", "request", "rule", "score", "probability")  # from which the kind of an item follows
 # A request that is shown to raters of other recordings; an item that is marked under it ends.
 SWAPPED_WORDS = """UPDATE assignments SET request = NULL, state = iif(state = 'open', 'skipped', state),

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from interplay.core.files import private_file
 from interplay.core.sqlite_transaction import transaction
 
-STUDIO_VERSION = 2
+STUDIO_VERSION = 3
 
 TABLES = """
 CREATE TABLE people (id TEXT PRIMARY KEY, created REAL NOT NULL, roles TEXT NOT NULL,
@@ -45,6 +45,12 @@ CREATE INDEX checks_of ON checks (person, study);
 """
 MARK_INDEX = "CREATE INDEX IF NOT EXISTS shown_marks ON shown (mark);"  # files of earlier starts lack it
 AGENT_COLUMN = "ALTER TABLE sessions ADD COLUMN agent TEXT;"  # drawn for an evaluation; since version 2
+# How each person's last session of a study has ended, as JSON; since version 3.
+ENDINGS = """
+CREATE TABLE endings (person TEXT NOT NULL, study TEXT NOT NULL, session TEXT NOT NULL, ending TEXT NOT NULL,
+    PRIMARY KEY (person, study));
+"""
+CHANGES = {0: TABLES + ENDINGS, 1: AGENT_COLUMN + ENDINGS, 2: ENDINGS}  # what a file of each version lacks
 
 
 class StudioDatabase:
@@ -68,7 +74,7 @@ class StudioDatabase:
         for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
             self._connection.execute(f"PRAGMA {setting}")
         if version < STUDIO_VERSION:
-            change = AGENT_COLUMN if version else TABLES
+            change = CHANGES[version]
             self._connection.executescript(f"BEGIN; {change} PRAGMA user_version = {STUDIO_VERSION}; COMMIT;")
         self._connection.execute(MARK_INDEX)
 

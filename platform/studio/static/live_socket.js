@@ -22,6 +22,15 @@ export class LiveSocket {
       else this.read(event.data, on.picture);
     };
     this.socket.onclose = (event) => on.closed(event.reason, event.code);
+    this.closed = on.closed;
+  }
+
+  /** Gives up an open connection that does not answer; the browser itself may notice minutes later. */
+  drop() {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    this.socket.onmessage = this.socket.onclose = null;
+    this.socket.close();
+    this.closed('', 1006);
   }
 
   /** @param {ArrayBuffer} data @param {(frame: number, jpeg: Blob) => void} picture */

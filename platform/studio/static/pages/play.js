@@ -6,6 +6,7 @@ import { LiveSocket } from '../live_socket.js';
 import { Overlay } from '../overlay.js';
 import { begin, say } from '../page.js';
 import { SeatKeys } from '../seat_keys.js';
+import { Unconfirmed } from '../unconfirmed.js';
 import { word } from '../words.js';
 
 const POLL_MS = 1000;
@@ -177,6 +178,7 @@ function play(session, seat, practicing = false) {
   let playing = false, over = false, steers = seat !== 'copilot';
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
+  const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
   /** @param {number} frame @param {Blob} jpeg */
   async function picture(frame, jpeg) {
@@ -239,7 +241,10 @@ function play(session, seat, practicing = false) {
       if (message.symbols) byId('say').placeholder = word('play.type_hint');
       if (!message.pictures) byId('say').focus();
       if (!message.pictures) say(byId('message'), word('play.no_pictures'));
+      unconfirmed.sendAgain();
     },
+    /** @param {any} message */
+    accepted({ id }) { unconfirmed.remove(id); },
     /** @param {any} message */
     card(message) {
       byId('card').textContent = message.text;
@@ -272,22 +277,20 @@ function play(session, seat, practicing = false) {
       else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
     },
     /** @param {any} message */
-    notice(message) {
-      const typing = message.unsaid && byId('say').value; // the next words, which stay
-      say(byId('message'), typing ? `${message.text} "${message.unsaid}"` : message.text);
-      byId('say').value ||= message.unsaid ?? ''; // to be said again
+    notice({ text, unsaid, id }) {
+      unconfirmed.remove(id);
+      putBack(text, unsaid);
     },
     /** @param {any} message */
     end(message) {
       over = true;
       document.exitPointerLock?.();
+      returnUnconfirmed(practicing ? word('play.practice_over') : '');
       if (practicing) {
         close();
         stage('lobby');
-        say(byId('message'), word('play.practice_over'));
         return;
       }
-      say(byId('message'), '');
       ended({ session, ...message });
       answered().then(({ standing, last }) => {
         byId('again').hidden = Boolean(standing.outcome);
@@ -297,6 +300,20 @@ function play(session, seat, practicing = false) {
       });
     },
   };
+
+  /** Shows a notice, and puts words that were not said back into the box, to be said again.
+   * @param {string} text @param {string} [unsaid] */
+  function putBack(text, unsaid = '') {
+    const isBoxTaken = over || byId('say').value; // by the next words, which stay, or hidden
+    say(byId('message'), unsaid && isBoxTaken ? `${text} "${unsaid}"` : text);
+    byId('say').value ||= unsaid;
+  }
+
+  /** Puts back what the studio has not confirmed, after a notice: the seat is closed. @param {string} text */
+  function returnUnconfirmed(text) {
+    const unsaid = unconfirmed.clear().join(' ');
+    putBack(unsaid ? `${text} ${word('play.unconfirmed')}`.trim() : text, unsaid);
+  }
 
   function open() {
     socket = new LiveSocket(session, seat, {
@@ -312,6 +329,7 @@ function play(session, seat, practicing = false) {
         if (!LOST.includes(code)) {
           over = true;
           overlay.show(() => word('play.closed', { reason }));
+          if (unconfirmed.all.size) returnUnconfirmed('');
           return;
         }
         overlay.show(() => word('play.lost'));
@@ -357,7 +375,7 @@ function play(session, seat, practicing = false) {
     if (!hello) return; // the world is not there yet
     const typed = byId('say').value.replace(/[\p{Cc}\p{Cs}]/gu, ' '); // pasted control characters would close the seat
     const text = hello.symbols ? typed : typed.trim();
-    if ((text || hello.symbols) && !socket.send('say', { text })) return; // the text stays until there is a connection
+    if ((text || hello.symbols) && !unconfirmed.say(text)) return; // the text stays until there is a connection
     byId('say').value = '';
     byId('words').textContent = '';
     if (hello.pictures) canvas.focus();
@@ -414,6 +432,7 @@ function play(session, seat, practicing = false) {
     over = true;
     clearInterval(beat);
     keys?.stop();
+    unconfirmed.clear();
     socket.socket.close();
   }
   return { close };

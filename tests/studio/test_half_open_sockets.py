@@ -1,0 +1,115 @@
+"""Words that a browser sends into a connection that is open on its side alone, and answers that are lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from studio_process import StartedStudio, started
+from test_live_browser import SECONDS, opened, wait_until
+from test_live_protocol import ROOM, invited, only_episode
+from test_play_keys import say
+
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.live.live_client import LiveVisitor
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+CONFIG = StudioConfig(size=(48, 64), live=LiveConfig(solver="scripted", seconds=600, away_seconds=600))
+
+
+class Line:
+    """The connection of a page: what of it is lost, and its sockets so far."""
+
+    def __init__(self, page: Page) -> None:
+        self.is_half_open = False  # nothing arrives, in both directions
+        self.loses_answers = False
+        self.is_cut = False  # no new socket connects
+        self.sockets: list[WebSocketRoute] = []
+        page.route_web_socket("**/live/**", self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        self.sockets.append(socket)
+        if self.is_cut:
+            socket.close(code=1012)
+            return
+        server = socket.connect_to_server()
+        self.is_half_open = False  # a new socket works
+
+        def up(message: str | bytes) -> None:
+            if not self.is_half_open:
+                server.send(message)
+
+        def down(message: str | bytes) -> None:
+            is_answer = isinstance(message, str) and json.loads(message)["kind"] == "accepted"
+            if not (self.is_half_open or (self.loses_answers and is_answer)):
+                socket.send(message)
+
+        socket.on_message(up)
+        server.on_message(down)
+
+
+def playing(browser: Browser, studio: StartedStudio, root: Path) -> tuple[Page, Line, LiveVisitor]:
+    """The page of a setter that plays with a scripted solver."""
+    (visitor,) = invited(root, studio, 1)
+    page = opened(browser, studio, visitor, press=None)
+    line = Line(page)
+    page.reload()
+    page.get_by_test_id("ready").click()
+    wait_until(page, "window.studio.shown > 10")
+    page.get_by_test_id("view").focus()
+    return page, line, visitor
+
+
+def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, CONFIG) as studio:
+        page, line, _ = playing(browser, studio, tmp_path)
+        line.is_half_open = True
+        say(page, "lift the ball")
+        expect(page.get_by_test_id("unconfirmed")).to_have_text("sending: lift the ball")
+        expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
+        assert len(line.sockets) == 2, "the page has given up the connection that did not answer"
+        expect(page.get_by_test_id("unconfirmed")).to_be_empty()
+        line.loses_answers = True
+        say(page, "and the duck")
+        expect(page.locator("#dialogue")).to_contain_text("and the duck", timeout=SECONDS)
+        expect(page.get_by_test_id("unconfirmed")).to_have_text("sending: and the duck")
+        line.loses_answers = False
+        line.sockets[-1].close(code=1012)
+        expect(page.get_by_test_id("unconfirmed")).to_be_empty(timeout=SECONDS)
+        page.get_by_test_id("finish").click()
+        page.get_by_test_id("saved").wait_for()
+        expect(page.locator("#message")).to_be_empty()
+        page.context.close()
+    said = [each.text for each in only_episode(tmp_path).meta.utterances if each.role == "setter"]
+    assert said == ["lift the ball", "and the duck"]
+
+
+@pytest.mark.parametrize("in_another_tab", [True, False])
+def test_words_that_did_not_arrive_before_the_seat_is_closed_are_shown(
+    tmp_path: Path, browser: Browser, in_another_tab: bool
+) -> None:
+    with started(tmp_path, ROOM, CONFIG) as studio:
+        page, line, visitor = playing(browser, studio, tmp_path)
+        line.is_half_open = line.is_cut = True
+        say(page, "lift the ball")
+        say(page, "and the duck")
+        expect(page.get_by_test_id("unconfirmed")).to_contain_text("and the duck")
+        if in_another_tab:
+            line.sockets[-1].close(code=1008, reason="this seat is used in another tab now")
+        else:
+            line.sockets[-1].close(code=1012)
+            expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+            elsewhere = visitor.sit(*visitor.join())
+            elsewhere.send("leave")
+            elsewhere.until("end")
+            line.is_half_open = line.is_cut = False
+            expect(page.get_by_test_id("saved")).to_contain_text("no connection", timeout=SECONDS)
+        words = "lift the ball and the duck"
+        expect(page.locator("#message")).to_contain_text(f'did not confirm that this was said: "{words}"')
+        expect(page.get_by_test_id("unconfirmed")).to_be_empty()
+        expect(page.get_by_test_id("say")).to_have_value(words)
+        page.context.close()
