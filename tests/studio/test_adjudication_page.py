@@ -100,6 +100,60 @@ def test_a_recording_that_can_not_be_read_is_not_called_loading(page: Page, epis
     expect(page.locator("#loading")).to_be_hidden()
 
 
+def test_nothing_is_set_between_the_choice_of_a_recording_and_its_arrival(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.get_by_test_id("plus").click()
+    held: list[Route] = []
+    page.route(f"**/api/quality/episodes/{episodes[1]}", lambda route: held.append(route))
+    with page.expect_request(f"**/api/quality/episodes/{episodes[1]}"):
+        page.get_by_test_id(f"episode-{episodes[1]}").click()
+    for name in ("plus", "minus", "remove", "copy-clusters", "finish", "leave-out"):
+        expect(page.get_by_test_id(name)).to_be_disabled()
+    page.get_by_test_id("bar").focus()
+    for key in ("j", "k", "a", "Delete"):
+        page.keyboard.press(key)
+    held[0].continue_()
+    expect(page.locator("#episode")).to_contain_text(episodes[1])
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+    expect(page.get_by_test_id("bar").locator("polygon")).to_have_count(2)
+    choose(page, episodes[0], 1)
+
+
+def test_nothing_is_left_out_where_the_chosen_recording_did_not_come(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.route("**/api/quality/episodes/*", lambda route: route.fulfill(status=503, json={"error": "it is damaged"}))
+    page.get_by_test_id(f"episode-{episodes[1]}").click()
+    expect(page.locator("#message")).to_have_text("it is damaged")
+    expect(page.locator("#work")).to_be_hidden()
+    expect(page.get_by_test_id("leave-out")).to_be_disabled()
+
+
+def test_a_recording_without_a_film_can_only_be_left_out(page: Page, episodes: list[str]) -> None:
+    page.route("**/film", lambda route: route.fulfill(status=503, json={"error": "it is damaged"}))
+    page.get_by_test_id(f"episode-{episodes[0]}").click()
+    expect(page.locator("#message")).to_have_text("The film can't be shown: it is damaged")
+    for key in ("j", "a", "Delete", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.get_by_test_id("plus")).to_be_disabled()
+    assert not page.evaluate(ASKS_TO_STAY)
+    page.get_by_test_id("leave-out").click()
+    expect(page.locator("#message")).to_contain_text("is left out")
+
+
+def test_agreed_marks_are_sent_once(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    page.get_by_test_id("plus").click()
+    held: list[Route] = []
+    page.route("**/agreed", lambda route: held.append(route))
+    with page.expect_request("**/agreed"):
+        page.get_by_test_id("finish").dblclick()
+    expect(page.get_by_test_id("finish")).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator("#message")).to_have_text("1 agreed marks are kept.")
+    expect(page.get_by_test_id("finish")).to_be_enabled()
+    assert len(held) == 1
+
+
 def test_keys_set_no_marks_in_a_recording_that_was_left_out(page: Page, episodes: list[str]) -> None:
     choose(page, episodes[0], 0)
     page.get_by_test_id("leave-out").click()

@@ -21,6 +21,14 @@ from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import StudioConflict
 
 
+def test_a_setting_that_is_changed_leaves_the_others(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = logged_in(studio, "mark")
+        for changed in ({"keys": {"plus": "p", "minus": "m"}}, {"scrub_picture": True}, {"keys": {"plus": "q"}}):
+            assert client.post("/api/me/settings", json=changed).status_code == 200
+        assert client.get("/api/me").json()["settings"] == {"keys": {"plus": "q"}, "scrub_picture": True}
+
+
 def test_a_code_lets_one_person_in_once(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         code = studio.invitations.make(["mark"], seconds=60.0)
@@ -203,7 +211,7 @@ def test_a_database_of_before_drawn_agents_gets_their_column(tmp_path: Path) -> 
     with open_studio(tmp_path):
         pass
     with closing(sqlite3.connect(tmp_path / "studio" / "studio.db")) as database:
-        database.executescript("ALTER TABLE sessions DROP COLUMN agent; PRAGMA user_version = 1;")
+        database.executescript("ALTER TABLE sessions DROP COLUMN agent; DROP TABLE endings; PRAGMA user_version = 1;")
         database.execute("INSERT INTO people (id, created, roles) VALUES ('p-aaaaaa', 0, '[]')")
         database.commit()
     for _ in range(2):

@@ -162,6 +162,25 @@ def test_a_recording_may_be_skipped_or_called_unusable(page: Page, tmp_path: Pat
     assert states(tmp_path) == ["skipped", "unusable", "open"] and not read_judgements(tmp_path)
 
 
+def test_a_recording_is_skipped_once_and_not_judged_meanwhile(page: Page, tmp_path: Path) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url.rsplit("/", 1)[1]) if request.method == "POST" else None)
+    held: list[Route] = []
+    page.route("**/skip", lambda route: held.append(route))
+    for _ in range(2):
+        page.get_by_test_id("skip").click()
+        page.get_by_test_id("yes").click()
+    page.get_by_test_id("done").click()
+    if page.locator("dialog").is_visible():  # it was watched for less than half
+        page.get_by_test_id("yes").click()
+    page.wait_for_timeout(300)
+    assert sent == ["skip"]
+    with page.expect_response("**/next"):
+        held[0].continue_()
+    expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    assert sent == ["skip", "next"] and states(tmp_path) == ["skipped", "open"]
+
+
 def test_a_verdict_on_its_way_holds_the_page_and_the_next_recording_is_not_skipped_in_its_place(page: Page) -> None:
     asks = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
     skipped: list[str] = []

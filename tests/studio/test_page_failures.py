@@ -1,4 +1,4 @@
-"""Pages while something fails or is slow: a silent studio, a broken address, a browser whose storage is full."""
+"""Pages while something fails or is slow: a silent studio, a broken address, texts or pictures that are missing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-STORAGE_IS_FULL = """() => {
-  IDBObjectStore.prototype.add = () => { throw new DOMException('no space', 'QuotaExceededError'); };
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +71,23 @@ def test_a_page_whose_studio_is_silent_says_so(page: Page, studio: tuple[Path, S
     expect(page.get_by_text("does not answer")).to_be_visible()
 
 
+@pytest.mark.parametrize("answer", [{"status": 503, "json": {"error": "the disk is full"}}, {"body": "<html>"}, None])
+def test_a_page_without_its_texts_says_so(
+    page: Page, studio: tuple[Path, StartedStudio], answer: dict[str, object] | None
+) -> None:
+    page.route("**/en.json", lambda route: route.fulfill(**answer) if answer else route.abort())  # type: ignore[arg-type]
+    page.goto(studio[1].origin)
+    message = page.get_by_role("alert")
+    expect(message).to_contain_text(
+        "The texts of this page (/static/words/en.json) could not be loaded. Reload the page"
+    )
+    expect(page.locator("main")).to_be_hidden()
+    page.unroute("**/en.json")
+    page.reload()
+    expect(page.locator("main")).to_be_visible()
+    expect(message).to_have_count(0)
+
+
 def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) -> None:
     agree(page, studio[1])
     held: list[Route] = []
@@ -117,27 +130,6 @@ def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path
     page.route("**/full/*", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
     page.reload()
     expect(page.locator("#message")).to_have_text("Pictures of the film are missing: the disk is full", timeout=FILM_MS)
-
-
-def test_a_mark_that_the_browser_can_not_keep_is_sent_at_once(page: Page, studio: tuple[Path, StartedStudio]) -> None:
-    agree(page, studio[1])
-    page.evaluate(STORAGE_IS_FULL)
-    page.keyboard.press("j")
-    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
-    expect(page.get_by_test_id("saved")).to_have_text("all saved")
-    page.reload()
-    expect(page.get_by_test_id("count")).to_contain_text("1 marks", timeout=FILM_MS)
-
-
-def test_a_mark_that_can_neither_be_kept_nor_sent_is_named(page: Page, studio: tuple[Path, StartedStudio]) -> None:
-    agree(page, studio[1])
-    page.evaluate(STORAGE_IS_FULL)
-    page.route("**/marks", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
-    page.keyboard.press("j")
-    lost = "Changes of yours that were not kept: 1. The reason: the disk is full"
-    expect(page.locator("#message")).to_have_text(lost)
-    expect(page.get_by_test_id("count")).to_contain_text("0 marks")
-    expect(page.get_by_test_id("saved")).to_have_text("all saved")
 
 
 def test_a_mark_is_not_called_saved_before_the_browser_has_it(page: Page, studio: tuple[Path, StartedStudio]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from interplay.episodes.episode import EpisodeMeta, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.marks.assignment import KEPT_IN_STORE, Assignment
 from interplay.studio.people.studio_database import StudioDatabase
+
+ON_UTTERANCE = "SELECT mark FROM shown WHERE assignment = ? AND utterance = ? AND undone IS NULL"
 
 
 class RefusedMark(ValueError):
@@ -29,18 +32,27 @@ class PlacedMark:
 
 
 class MarkKeeper:
-    """Adds and undoes marks. A mark is safe once a method returns; adding it again changes nothing."""
+    """Adds and undoes marks. A mark is safe once a method returns; adding it again changes nothing.
+
+    An utterance has one mark: the one that arrived last, also where two tabs or browsers of a rater send different
+    ones.
+    """
 
     def __init__(self, database: StudioDatabase, store: EpisodeStore) -> None:
         self._database = database
         self._store = store
+        self._adding = threading.Lock()  # of two marks at a time, each would replace the other one, or neither would
 
     def add(self, given: Assignment, meta: EpisodeMeta, mark: PlacedMark, details: Mapping[str, Any]) -> None:
-        """Keeps a mark with the details of how it was set.
+        """Keeps a mark with the details of how it was set. One on an utterance replaces the earlier mark on it.
 
         Raises:
             RefusedMark: see there.
         """
+        with self._adding:
+            self._add(given, meta, mark, details)
+
+    def _add(self, given: Assignment, meta: EpisodeMeta, mark: PlacedMark, details: Mapping[str, Any]) -> None:
         frame = stored_frame(meta, mark)
         earlier = self._database.rows("SELECT assignment, frame, sign FROM shown WHERE mark = ?", mark.id)
         if earlier:
@@ -53,9 +65,11 @@ class MarkKeeper:
             kept = {kept.id for kept in self._store.marks([given.episode], given.person)}
             if mark.id not in kept:  # the store leaves an existing mark of the same id unchanged
                 raise RefusedMark("the id of this mark belongs to another one")
+        for replaced in self._database.rows(ON_UTTERANCE, given.id, mark.utterance):
+            self._hide(given, replaced["mark"])
         placed = {"mark": mark.id, "frame": mark.shown, "sign": mark.sign, "utterance": mark.utterance}
         how = {"details": json.dumps(dict(details)), "at": time.time()}
-        self._database.insert("shown", "IGNORE", assignment=given.id, **placed, **how)
+        self._database.insert("shown", assignment=given.id, **placed, **how)
 
     def undo(self, given: Assignment, mark: str) -> None:
         """Hides a mark of this assignment.
@@ -69,11 +83,7 @@ class MarkKeeper:
             raise KeyError(f"there is no mark {mark!r} to undo")
         if rows[0]["undone"] is None:
             _refuse_finished(given)
-            if given.kind in KEPT_IN_STORE:
-                self._store.undo(mark)
-            self._database.write(
-                "UPDATE shown SET undone = ? WHERE assignment = ? AND mark = ?", time.time(), given.id, mark
-            )
+            self._hide(given, mark)
 
     def marks(self, given: Assignment) -> list[PlacedMark]:
         """The marks of an assignment that were not undone, in the order of their frames."""
@@ -82,6 +92,13 @@ class MarkKeeper:
             given.id,
         )
         return [PlacedMark(row["mark"], row["frame"], row["sign"], row["utterance"]) for row in rows]
+
+    def _hide(self, given: Assignment, mark: str) -> None:
+        if given.kind in KEPT_IN_STORE:
+            self._store.undo(mark)
+        self._database.write(
+            "UPDATE shown SET undone = ? WHERE assignment = ? AND mark = ?", time.time(), given.id, mark
+        )
 
 
 def _refuse_finished(given: Assignment) -> None:

@@ -25,7 +25,7 @@ class Entrance(Strict):
 
 
 class OwnSettings(Strict):
-    """What a person chose for itself: keys by action, and switches."""
+    """What a person chose for itself: keys by action, and switches. Those that are not given stay as they were."""
 
     keys: dict[str, str] = Field(default_factory=dict, max_length=60)
     scrub_picture: bool = False
@@ -118,6 +118,6 @@ def visitor(connection: HTTPConnection) -> dict[str, Any] | None:
 
 @router.post("/me/settings")
 def keep_settings(settings: OwnSettings, studio: Studio, person: Someone) -> dict[str, Any]:
-    """Keeps a person's keys and switches."""
-    studio.people.keep_settings(person.id, settings.model_dump())
+    """Changes a person's keys and switches."""
+    studio.people.change_settings(person.id, settings.model_dump(exclude_unset=True))
     return {}

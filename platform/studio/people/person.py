@@ -58,9 +58,12 @@ class People:
         """Everyone, in the order in which they came."""
         return [_person(row) for row in self._database.rows("SELECT * FROM people ORDER BY created")]
 
-    def keep_settings(self, person: str, settings: Mapping[str, Any]) -> None:
-        """Replaces a person's own settings."""
-        self._database.write("UPDATE people SET settings = ? WHERE id = ?", json.dumps(dict(settings)), person)
+    def change_settings(self, person: str, changed: Mapping[str, Any]) -> None:
+        """Changes some of a person's own settings; the others stay."""
+        with self._database.writing() as connection:
+            for (kept,) in connection.execute("SELECT settings FROM people WHERE id = ?", [person]).fetchall():
+                settings = json.dumps({**json.loads(kept), **changed})
+                connection.execute("UPDATE people SET settings = ? WHERE id = ?", [settings, person])
 
     def pause(self, person: str, reason: str | None) -> None:
         """Gives a person no further work, for this reason; None ends the pause."""

@@ -33,6 +33,15 @@ export class MarkEdits {
     this.#edit(same ? [] : [{ id: newId(), shown, sign, utterance: number }], before);
   }
 
+  /** Adopts an edit of another tab, which alone can undo it. A mark on an utterance replaces the earlier one.
+   * @param {Edit} edit */
+  adopt({ added, removed }) {
+    const gone = new Set(removed.map((mark) => mark.id));
+    const signed = new Set(added.map((mark) => mark.utterance));
+    const isReplaced = (/** @type {Mark} */ mark) => mark.utterance !== null && signed.has(mark.utterance);
+    this.marks = [...this.marks.filter((mark) => !gone.has(mark.id) && !isReplaced(mark)), ...added];
+  }
+
   /** Drops a mark that was not kept, also from what can be undone. @param {string} id */
   forget(id) {
     const kept = (/** @type {Mark} */ mark) => mark.id !== id;

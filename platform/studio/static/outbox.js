@@ -1,4 +1,5 @@
-// What was marked stays here, across reloads and crashes, until the studio has acknowledged it.
+// What was marked stays here, across reloads and crashes, until the studio has acknowledged it. Where the browser can't
+// store it, as in a private window, it stays in the page.
 import { get, post, Refused } from './api.js';
 import { word } from './words.js';
 
@@ -16,17 +17,22 @@ function opened() {
   });
 }
 
-/** @param {IDBRequest} request @returns {Promise<any>} */
+/** The result of a request once its transaction has completed: a full disk may abort it after the request succeeded.
+ * @param {any} request @returns {Promise<any>} */
 const done = (request) =>
   new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+    const { transaction } = request;
+    transaction.addEventListener('complete', () => resolve(request.result));
+    transaction.addEventListener('abort', () => reject(transaction.error ?? request.error));
   });
+
+/** @typedef {{key?: any, path: string, body: any}} Waiting a request that waits; without a key only this page has it */
 
 export class Outbox {
   /**
    * @param {string} person whose requests these are: another login of this browser keeps its own
-   * @param {(waiting: number, problem: string) => void} onChange called with how many requests are not acknowledged
+   * @param {(waiting: number, problem: string) => void} onChange called with how many requests are not acknowledged,
+   *   and when the browser can no longer store requests
    * @param {(path: string, body: any, reason: string) => void} onRefused called with a request that is not kept
    */
   constructor(person, onChange, onRefused) {
@@ -34,11 +40,16 @@ export class Outbox {
     this.onChange = onChange;
     this.onRefused = onRefused;
     this.sending = false;
-    this.adding = 0; // requests that the browser is still writing down
-    this.stored = 0; // requests that were written down when last read
+    this.canStore = true; // false: requests are only in this page, and are lost when it is closed
+    this.adding = 0; // requests that the browser is still storing
+    this.listed = 0; // requests that waited when they were last listed
+    /** Requests of this page that are not acknowledged, oldest first. @type {Waiting[]} */ this.own = [];
+    this.sent = new Set(); // keys of acknowledged requests that could not be deleted
+    this.storing = Promise.resolve(); // the end of the last `keep`
     this.problem = '';
     this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
+    this.database.catch((error) => this.stopStoring(error));
     addEventListener('online', () => this.send());
   }
 
@@ -47,32 +58,70 @@ export class Outbox {
     return (await this.database).transaction(STORE, mode, { durability: 'strict' }).objectStore(STORE);
   }
 
-  /** Reports how many requests wait: from the moment of a change, before the browser has written it down. */
+  /** Reports how many requests wait: from the moment of a change, before the browser has stored it. */
   report() {
-    this.onChange(this.stored + this.adding, this.problem);
+    this.onChange(this.listed + this.adding, this.problem);
+  }
+
+  /** Keeps later requests in this page alone, so that they stay in order. @param {unknown} error of the database */
+  stopStoring(error) {
+    if (!this.canStore) return;
+    this.canStore = false;
+    console.warn('Requests can no longer be stored in this browser:', error);
+    this.report();
   }
 
   /** Keeps a request, then sends what waits, in order. @param {string} path @param {any} body */
-  async add(path, body) {
+  add(path, body) {
     this.adding += 1;
     this.report();
-    try {
-      await done((await this.store('readwrite')).add({ person: this.person, path, body }));
-    } catch {
-      // Nothing more can be kept here, as where the disk is full.
-      await post(path, body).catch((error) => this.onRefused(path, body, error.message));
-    } finally {
-      this.adding -= 1;
+    this.storing = this.storing.then(() => this.keep(path, body)); // one at a time: after a failure, none is stored
+    return this.storing;
+  }
+
+  /** @param {string} path @param {any} body */
+  async keep(path, body) {
+    /** @type {Waiting} */ const request = { path, body };
+    if (this.canStore) {
+      try {
+        request.key = await done((await this.store('readwrite')).add({ person: this.person, path, body }));
+      } catch (error) {
+        this.stopStoring(error);
+      }
     }
+    this.own.push(request);
+    this.adding -= 1;
     this.send();
   }
 
-  /** Requests that wait, oldest first. @returns {Promise<{key: any, path: string, body: any}[]>} */
+  /** Requests that wait, oldest first: those that are stored, of earlier and of other pages too, then those that are
+   * only in this page. Where the database can't be read, all of this page. @returns {Promise<Waiting[]>} */
   async waiting() {
-    const store = await this.store('readonly');
-    const [keys, values] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
-    return keys.map((/** @type {any} */ key, /** @type {number} */ i) => ({ key, ...values[i] }))
-      .filter((/** @type {any} */ each) => each.person === this.person);
+    try {
+      const store = await this.store('readonly');
+      const [keys, values] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
+      const stored = keys.map((/** @type {any} */ key, /** @type {number} */ i) => ({ key, ...values[i] }));
+      return [
+        ...stored.filter((/** @type {any} */ each) => each.person === this.person && !this.sent.has(each.key)),
+        ...this.own.filter(({ key }) => key === undefined),
+      ];
+    } catch (error) {
+      this.stopStoring(error);
+      return [...this.own];
+    }
+  }
+
+  /** Drops a request, which the studio has answered. @param {Waiting} request */
+  async drop(request) {
+    const { key } = request;
+    this.own = this.own.filter((each) => (key === undefined ? each !== request : each.key !== key));
+    if (key === undefined) return;
+    try {
+      await done((await this.store('readwrite')).delete(key));
+    } catch (error) {
+      this.sent.add(key);
+      this.stopStoring(error);
+    }
   }
 
   /** Sends until nothing waits. A request that the studio refuses for good is dropped with its reason. */
@@ -84,15 +133,16 @@ export class Outbox {
     try {
       for (;;) {
         const waiting = await this.waiting();
-        this.stored = waiting.length;
+        this.listed = waiting.length;
         this.report();
         if (!waiting.length) return;
-        const [{ key, path, body }] = waiting;
+        const [first] = waiting;
+        const { path, body } = first;
         try {
           const sent = performance.now();
           await post(path, body);
           this.rtt = performance.now() - sent;
-          await done((await this.store('readwrite')).delete(key));
+          await this.drop(first);
           wait = 250;
           this.problem = '';
         } catch (error) {
@@ -101,7 +151,7 @@ export class Outbox {
           if ([403, 404].includes(status) && !(await this.isLoggedIn())) {
             this.problem = word('mark.other_login');
           } else if (status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
-            await done((await this.store('readwrite')).delete(key));
+            await this.drop(first);
             this.problem = '';
             this.onRefused(path, body, message);
             continue;
@@ -127,7 +177,8 @@ export class Outbox {
   async empty() {
     for (;;) {
       this.send();
-      if (!this.adding && !(await this.waiting()).length) return;
+      const { length } = await this.waiting();
+      if (!length && !this.adding) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

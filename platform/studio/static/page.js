@@ -72,22 +72,38 @@ function bar(person) {
   );
 }
 
-/** Shows a message that screen readers read out. @param {Element} place @param {string} text @param {string} [kind] */
+/** A message that screen readers read out. @param {string} text @param {string} kind */
+const note = (text, kind) => make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text });
+
+/** Shows a message instead of all others in a place.
+ * @param {Element} place @param {string} text @param {string} [kind] */
 export function say(place, text, kind = '') {
-  place.replaceChildren(text ? make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text }) : '');
+  place.replaceChildren(text ? note(text, kind) : '');
+}
+
+/** Shows a message about a topic instead of the earlier one about it; an empty text removes that one. Messages about
+ * other topics stay. @param {string} topic @param {string} text @param {string} [kind] */
+export function sayAbout(topic, text, kind = '') {
+  const place = /** @type {any} */ (document.getElementById('message'));
+  [...place.children].find((each) => each.dataset.topic === topic)?.remove();
+  if (!text) return;
+  const message = note(text, kind);
+  message.dataset.topic = topic;
+  place.append(message);
 }
 
 /** Says that a film lacks pictures. @param {any} error */
 export function sayGaps(error) {
-  say(/** @type {any} */ (document.getElementById('message')), word('film.gaps', { problem: error.message }), 'bad');
+  sayAbout('film', word('film.gaps', { problem: error.message }), 'bad');
 }
 
-/** Runs an action of a page; what goes wrong is shown in its message. Without a login it goes to the entrance. @param {() => any} act */
-export async function guarded(act) {
+/** Runs an action of a page; what goes wrong is shown as the message about its topic. Without a login it goes to the
+ * entrance. @param {() => any} act @param {string} [topic] */
+export async function guarded(act, topic = 'action') {
   try {
     await act();
   } catch (error) {
     if (error instanceof Refused && error.status === 401) location.assign('/i');
-    else say(/** @type {any} */ (document.getElementById('message')), /** @type {any} */ (error).message, 'bad');
+    else sayAbout(topic, /** @type {any} */ (error).message, 'bad');
   }
 }

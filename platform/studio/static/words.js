@@ -1,12 +1,27 @@
 // The texts of the pages, from words/en.json.
 
-const loaded = fetch('/static/words/en.json').then((answer) => answer.json());
+const ADDRESS = '/static/words/en.json';
+const loaded = fetch(ADDRESS).then((answer) => {
+  if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+  return answer.json();
+});
 /** @type {Object<string, string>} */
 let table = {};
 
-/** Loads the texts and puts them into the elements that name one with data-word. */
+/** Loads the texts and puts them into the elements that name one with data-word. Without them the page shows only a
+ * message, in English, and the error is thrown. */
 export async function readWords() {
-  table = await loaded;
+  try {
+    table = await loaded;
+  } catch (error) {
+    const message = document.createElement('p');
+    message.className = 'note bad';
+    message.setAttribute('role', 'alert');
+    message.textContent = `The texts of this page (${ADDRESS}) could not be loaded. Reload the page; if this message `
+      + 'appears again, tell the person who invited you.';
+    document.body.prepend(message);
+    throw error;
+  }
   for (const element of document.querySelectorAll('[data-word]')) {
     element.textContent = word(/** @type {any} */ (element).dataset.word);
   }

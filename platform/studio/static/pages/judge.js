@@ -4,9 +4,9 @@ import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
-import { ask, askWhyUnusable } from '../mark_dialogs.js';
-import { begin, guarded, say, sayGaps } from '../page.js';
+import { begin, guarded, sayAbout, sayGaps } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
+import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
@@ -31,7 +31,7 @@ const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loade
 let ready = false; // whether the film can be watched
 let sending = false; // whether a verdict is on its way
 const playback = new Playback(() => film, ({ playing, speed }) => { byId('play').textContent = word(playing ? 'mark.pause' : 'mark.play', { speed }); });
-const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
+const recording = new RecordingOnScreen(() => item?.item, playback);
 
 /** @param {boolean} on */
 function setReady(on) {
@@ -72,7 +72,7 @@ async function answered() {
     } catch (error) {
       const { status, message } = /** @type {any} */ (error); // 0 without an answer
       if (status >= 400 && status < 500) throw error;
-      say(byId('message'), message, 'bad');
+      sayAbout('action', message, 'bad');
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
@@ -105,7 +105,7 @@ async function next() {
   } catch (error) {
     if (opened.closed) return;
     byId('loading').hidden = true;
-    say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    sayAbout('film', word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
     return;
   }
   if (opened.closed) return; // the recording was skipped in the meantime
@@ -122,48 +122,40 @@ async function judge(done, confirmed = false) {
   if (!ready) return; // pressed again before the next recording is on screen
   const share = watched(film, item.judged_from);
   if (!confirmed && share < LITTLE_WATCHED) {
-    askFirst('judge.sure', word('finish.unwatched', { share }), 'judge.anyway', () => judge(done, true));
+    recording.ask('judge.sure', word('finish.unwatched', { share }), 'judge.anyway', () => judge(done, true));
     return;
   }
-  setReady(false);
-  sending = true;
-  try {
-    await post(path('judge'), { done, seen: film.seen.size });
-  } catch (error) {
-    setReady(true); // not kept: the person presses again
-    throw error;
-  } finally {
-    sending = false;
-  }
-  await next();
+  await recording.end(async (address) => {
+    setReady(false);
+    sending = true;
+    try {
+      await post(`${address}/judge`, { done, seen: film.seen.size });
+    } catch (error) {
+      setReady(true); // not kept: the person presses again
+      throw error;
+    } finally {
+      sending = false;
+    }
+    await next();
+  });
 }
 
-/** Runs an act on the recording that was asked about; where another one has come meanwhile, nothing.
- * @param {string} asked @param {() => any} act */
-const actOn = (asked, act) => item?.item === asked && guarded(act);
-
-/** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
-function askFirst(title, text, yes, act) {
-  const asked = item.item;
-  playback.play(false);
-  ask(title, text, yes, () => actOn(asked, act));
+/** Ends the recording without a verdict. @param {string} how @param {any} [body] */
+function leave(how, body) {
+  return recording.end(async (address) => {
+    await post(`${address}/${how}`, body);
+    await next();
+  });
 }
 
 byId('done').addEventListener('click', () => guarded(() => judge(true)));
 byId('notDone').addEventListener('click', () => guarded(() => judge(false)));
 byId('play').addEventListener('click', () => playback.play(!playback.playing));
-byId('skip').addEventListener('click', () => item && askFirst('skip.title', word('judge.skip'), 'mark.skip', async () => {
-  await post(path('skip'));
-  await next();
-}));
+byId('skip').addEventListener('click', () => {
+  if (item) recording.ask('skip.title', word('judge.skip'), 'mark.skip', () => leave('skip'));
+});
 byId('unusable').addEventListener('click', () => {
-  if (!item) return;
-  const asked = item.item;
-  playback.play(false);
-  askWhyUnusable((reason) => actOn(asked, async () => {
-    await post(path('unusable'), { reason });
-    await next();
-  }));
+  if (item) recording.askWhyUnusable((reason) => leave('unusable', { reason }));
 });
 addEventListener('keydown', (event) => {
   if (!ready || byId('dialog').open || event.ctrlKey || event.metaKey || event.altKey) return;

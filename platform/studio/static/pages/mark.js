@@ -4,11 +4,13 @@ import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
-import { ask, askWhyUnusable, changeKeys, showResults, showRules } from '../mark_dialogs.js';
+import { changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
-import { begin, guarded, say, sayGaps } from '../page.js';
+import { OwnSettings } from '../own_settings.js';
+import { begin, guarded, sayAbout, sayGaps } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
+import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
@@ -22,17 +24,33 @@ const studio = { drawn: 0, shown: 0, rtt: 0, source: '' };
 /** @type {any} */ (window).studio = studio;
 
 const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
-/** Changes that the studio has not kept, since a recording was finished: how many, and why the last one. */
-const refused = { count: 0, problem: '' };
+/** What was reported last, by topic: screen readers read a message out each time it is shown.
+ * @type {Map<string, string>} */
+const reported = new Map();
+/** @param {string} topic @param {string} text */
+function report(topic, text) {
+  if (reported.get(topic) !== text) sayAbout(topic, text, 'bad');
+  reported.set(topic, text);
+}
+
+/** Changes that the studio has refused, since a recording was finished. @type {Set<string>} */
+const refused = new Set();
 const outbox = new Outbox(person.person, (waiting, problem) => {
   byId('saved').textContent = waiting ? word('mark.saving', { waiting }) : word('mark.saved');
   byId('saved').classList.toggle('waiting', waiting > 0);
   studio.rtt = outbox.rtt;
-  const lost = refused.count ? word('mark.refused', refused) : '';
-  say(byId('message'), problem && problem !== 'waiting' ? problem : waiting && problem ? word('mark.offline') : lost, 'bad');
+  const silent = waiting ? word(outbox.canStore ? 'mark.offline' : 'mark.offline_in_page') : '';
+  report('sending', problem === 'waiting' ? silent : problem);
+  report('storage', outbox.canStore ? '' : word('mark.not_stored'));
 }, (_, body, problem) => {
-  Object.assign(refused, { count: refused.count + 1, problem });
-  edits.forget(body.id);
+  tabs.postMessage({ refused: body, problem });
+  showRefused(body, problem);
+});
+/** Other tabs of this browser: what one marks or is refused is shown in the others. */
+const tabs = new BroadcastChannel(`interplay-marks ${person.person}`);
+tabs.addEventListener('message', ({ data }) => {
+  if (data.refused) showRefused(data.refused, data.problem);
+  else if (data.item === item?.item) edits.adopt(data.edit);
   draw();
 });
 
@@ -40,6 +58,8 @@ const outbox = new Outbox(person.person, (waiting, problem) => {
 /** @type {any} */ let film = null;
 let edits = new MarkEdits([], sent);
 const playback = new Playback(() => film, ({ playing, speed }) => { byId('play').textContent = word(playing ? 'mark.pause' : 'mark.play', { speed }); });
+const recording = new RecordingOnScreen(() => item?.item, playback);
+const settings = new OwnSettings();
 let finished = 0;
 let most = 0;
 let keys = person.settings.keys ?? {};
@@ -56,7 +76,21 @@ function sent({ added, removed }) {
   for (const { id, shown: frame, sign, utterance, by } of added) {
     outbox.add(path('marks'), { id, frame, sign, utterance, by: by ?? 'click', playing: playback.playing, speed: playback.speed, seen: film.seen.size });
   }
+  tabs.postMessage({ item: item.item, edit: { added, removed } });
   draw();
+}
+
+/** Takes a mark that was not kept off the page, and says so. @param {any} body @param {string} problem */
+function showRefused(body, problem) {
+  refused.add(JSON.stringify(body));
+  sayAbout('refused', word('mark.refused', { count: refused.size, problem }), 'bad');
+  edits.forget(body.id);
+  draw();
+}
+
+function forgetRefused() {
+  refused.clear();
+  sayAbout('refused', '');
 }
 
 /** @param {number} sign @param {string} by */
@@ -187,6 +221,7 @@ async function next() {
   film?.close();
   playback.play(false);
   fill(byId('dialogue')); // whose buttons would mark the next recording
+  for (const topic of ['action', 'film']) sayAbout(topic, ''); // of the last recording
   if (!answer.item) {
     item = null;
     showEnd(answer.standing);
@@ -204,7 +239,7 @@ async function next() {
   try {
     await opened.open();
   } catch (error) {
-    if (!opened.closed) say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    if (!opened.closed) sayAbout('film', word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
     opened.plan ??= { rate: 30, strip_every: 1, frames: 0, rows: 1, full_every: 1, chunk: 1, chunks: 0, full_pictures: 0 };
   }
   if (opened.closed) return; // the recording was skipped meanwhile
@@ -222,58 +257,45 @@ async function finish(confirmed = false) {
   const button = byId('finish');
   if (button.disabled) return; // pressed again before the next recording is on screen
   if (!confirmed && !edits.marks.length && watched(film) < LITTLE_WATCHED) {
-    askFirst('finish.title', word('finish.unwatched', { share: watched(film) }), 'finish.anyway', () => finish(true));
+    askToFinish(word('finish.unwatched', { share: watched(film) }));
     return;
   }
   playback.play(false);
-  button.disabled = true;
-  try {
-    await outbox.empty();
-    const answer = await post(path('finish'), { confirmed, seen: film.seen.size });
-    if (!answer.finished) {
-      askFirst('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
-    } else if (answer.result) {
-      refused.count = 0;
-      showResults(answer.result, () => guarded(next));
-    } else {
-      refused.count = 0;
-      await next();
+  await recording.end(async (address) => {
+    button.disabled = true;
+    try {
+      await outbox.empty();
+      const answer = await post(`${address}/finish`, { confirmed, seen: film.seen.size });
+      if (!answer.finished) {
+        askToFinish(word('finish.unsigned', { count: answer.unsigned.length }));
+      } else if (answer.result) {
+        forgetRefused();
+        showResults(answer.result, () => guarded(next));
+      } else {
+        forgetRefused();
+        await next();
+      }
+    } finally {
+      button.disabled = !byId('loading').hidden; // the next one may have been skipped, and another one be loaded
     }
-  } finally {
-    button.disabled = !byId('loading').hidden; // the next one may have been skipped, and another one be loaded
-  }
+  });
 }
 
 // ---- dialogs
 
-/** Runs an act on the recording that was asked about; where another one has come meanwhile, nothing.
- * @param {string} asked @param {() => any} act */
-const actOn = (asked, act) => item?.item === asked && guarded(act);
-
-/** Asks before an act, with the film stopped. @param {string} title @param {string} text @param {string} yes @param {() => any} act */
-function askFirst(title, text, yes, act) {
-  const asked = item.item;
-  playback.play(false);
-  ask(title, text, yes, () => actOn(asked, act));
-}
-
-function unusable() {
-  const asked = item.item;
-  playback.play(false);
-  askWhyUnusable((reason) => actOn(asked, async () => {
+/** Ends the recording without its marks being complete. @param {string} how @param {any} [body] */
+function leave(how, body) {
+  return recording.end(async (address) => {
     await outbox.empty();
-    await post(path('unusable'), { reason });
-    await next();
-  }));
-}
-
-function skip() {
-  askFirst('skip.title', word('skip.text'), 'mark.skip', async () => {
-    await outbox.empty();
-    await post(path('skip'));
+    await post(`${address}/${how}`, body);
     await next();
   });
 }
+
+/** Asks before finishing all the same. @param {string} text */
+const askToFinish = (text) => recording.ask('finish.title', text, 'finish.anyway', () => finish(true));
+const unusable = () => recording.askWhyUnusable((reason) => leave('unusable', { reason }));
+const skip = () => recording.ask('skip.title', word('skip.text'), 'mark.skip', () => leave('skip'));
 
 function rules() {
   playback.play(false);
@@ -281,10 +303,12 @@ function rules() {
   showRules();
 }
 
-function keep() {
+/** @param {Object<string, string>} changed */
+function setKeys(changed) {
+  keys = changed;
   actions = actionsByKey(keys);
   keyList();
-  guarded(() => post('/api/me/settings', { keys, scrub_picture: byId('scrubPicture').checked }));
+  settings.change({ keys });
 }
 
 // ---- events
@@ -336,10 +360,12 @@ for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(
 byId('rules').addEventListener('click', rules);
 byId('changeKeys').addEventListener('click', () => {
   playback.play(false);
-  changeKeys(keys, (changed) => { keys = changed; keep(); });
+  changeKeys(keys, setKeys);
 });
 byId('scrubPicture').checked = person.settings.scrub_picture ?? false;
-byId('scrubPicture').addEventListener('change', keep);
+byId('scrubPicture').addEventListener('change', () => {
+  settings.change({ scrub_picture: byId('scrubPicture').checked });
+});
 
 playback.follow(timeline);
 byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
@@ -348,7 +374,9 @@ byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event)
   playback.scrub(Math.round(((event.clientX - box.left) / box.width) * film.plan.frames));
 });
 addEventListener('resize', draw);
-addEventListener('beforeunload', (event) => byId('saved').classList.contains('waiting') && event.preventDefault());
+addEventListener('beforeunload', (event) => {
+  if (byId('saved').classList.contains('waiting') || !settings.areSaved) event.preventDefault();
+});
 
 keyList();
 playback.play(false);

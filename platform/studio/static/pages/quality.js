@@ -3,7 +3,7 @@ import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { Film } from '../film.js';
 import { keyName } from '../keys.js';
-import { begin, say, sayGaps } from '../page.js';
+import { begin, sayAbout, sayGaps } from '../page.js';
 import { clock } from '../playback.js';
 import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
@@ -13,8 +13,10 @@ const COLUMNS = ['raters', 'episodes', 'f1', 'chance', 'corrected', 'same_sign',
 
 const person = await begin();
 const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
-/** @type {any} */ let work = null;
+/** The recording that can be worked on; null from the choice of another one until that one is here. @type {any} */
+let work = null;
 let chosen = ''; // the episode whose button was pressed last
+let keeping = false; // whether agreed marks are on their way
 /** @type {any} */ let film = null;
 /** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
 /** What was set and not kept yet, by episode. @type {Map<string, {id: string, frame: number, sign: number}[]>} */
@@ -26,8 +28,17 @@ async function guarded(act) {
   try {
     await act();
   } catch (error) {
-    say(byId('message'), /** @type {any} */ (error).message, 'bad');
+    sayAbout('action', /** @type {any} */ (error).message, 'bad');
   }
+}
+
+/** Whether the chosen recording can be marked: its first picture is on screen. */
+const isReady = () => Boolean(work) && film?.shown >= 0;
+
+function setButtons() {
+  for (const name of ['plus', 'minus', 'remove', 'copyAll']) byId(name).disabled = !isReady();
+  byId('finish').disabled = !isReady() || keeping;
+  byId('leaveOut').disabled = !work; // its film may be what is wrong with it
 }
 
 /** [value, low, high] as text; one episode has no interval. @param {any} value @param {number} episodes */
@@ -52,20 +63,31 @@ async function showDisputed() {
     class: 'small',
     data: `episode-${each.episode}`,
     title: word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) }),
-    'aria-pressed': String(each.episode === work?.episode),
+    'aria-pressed': String(each.episode === chosen),
     onclick: () => guarded(() => open(each)),
   }, make('code', { text: each.episode.slice(-8) }), make('span', { class: 'soft', text: each.f1.toFixed(2) }), each.agreed && make('span', { class: 'tag', text: word('quality.agreed') }))));
 }
 
+/** Takes the recording off the page. What was set in it stays in `drafts`. */
+function close() {
+  film?.close();
+  film = work = null;
+  mine = [];
+  fill(byId('dialogue'));
+  fill(byId('bar'));
+  byId('number').textContent = byId('episode').textContent = '';
+  sayAbout('film', '');
+  setButtons();
+}
+
 /** @param {any} each */
 async function open(each) {
-  film?.close();
-  byId('finish').disabled = true; // until there is something to judge by
+  close();
   byId('loading').hidden = false;
   for (const button of byId('disputed').children) button.setAttribute('aria-pressed', String(button.dataset.testid === `episode-${each.episode}`));
   chosen = each.episode;
   const found = await get(`/api/quality/episodes/${each.episode}`).catch((error) => {
-    if (chosen === each.episode) byId('loading').hidden = true;
+    if (chosen === each.episode) byId('loading').hidden = byId('work').hidden = true;
     throw error;
   });
   if (chosen !== each.episode) return; // another one has been chosen since
@@ -77,13 +99,17 @@ async function open(each) {
   byId('episode').textContent = word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) });
   const opened = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw, sayGaps);
   film = opened;
+  setButtons();
   try {
     await opened.open();
+  } catch (error) {
+    if (film === opened) sayAbout('film', word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    return;
   } finally {
-    byId('loading').hidden = film === opened;
+    if (film === opened) byId('loading').hidden = true;
   }
   if (film !== opened) return; // another one has been chosen since
-  byId('finish').disabled = false;
+  setButtons();
   fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
     make('button', { class: 'go', text: clock(film, spoken.frame), 'aria-label': word('mark.go', { clock: clock(film, spoken.frame) }), onclick: () => film.want(spoken.frame) }),
     make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
@@ -94,6 +120,7 @@ async function open(each) {
 /** @param {number} frame */
 function shown(frame) {
   byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
+  setButtons();
   draw();
 }
 
@@ -118,17 +145,19 @@ function set(marks) {
 
 /** A mark at frame f is stored at the frame before it. @param {number} sign */
 function mark(sign) {
-  if (!film || film.shown < 0) return;
+  if (!isReady()) return;
   set([...mine, { id: newId(), frame: Math.min(Math.max(film.shown - 1, 0), work.frames - 1), sign }]);
 }
 
 function remove() {
+  if (!isReady()) return;
   const near = [...mine].sort((a, b) => Math.abs(a.frame - film.shown) - Math.abs(b.frame - film.shown))[0];
   set(mine.filter((each) => each !== near));
 }
 
 /** Copies each moment that most raters marked alike: the median of the marks of a sign within a second. */
 function copyClusters() {
+  if (!isReady()) return;
   const within = CLUSTER_SECONDS * film.plan.rate;
   const lanes = work.lanes.filter((/** @type {any} */ lane) => !lane.rater.startsWith('agreed:'));
   for (const sign of [1, -1]) {
@@ -151,9 +180,16 @@ async function finish() {
   const { episode } = work;
   const marks = mine;
   const sent = marks.map(({ id, frame, sign }) => ({ id, frame, sign }));
-  await post(`/api/quality/episodes/${episode}/agreed`, { marks: sent });
+  keeping = true;
+  setButtons();
+  try {
+    await post(`/api/quality/episodes/${episode}/agreed`, { marks: sent });
+  } finally {
+    keeping = false;
+    setButtons();
+  }
   if (drafts.get(episode) === marks) drafts.delete(episode); // else more was set meanwhile
-  say(byId('message'), word('quality.kept', { marks: marks.length }), 'good');
+  sayAbout('action', word('quality.kept', { marks: marks.length }), 'good');
   await showDisputed();
 }
 
@@ -166,12 +202,12 @@ byId('leaveOut').addEventListener('click', () => guarded(async () => {
   const { episode } = work;
   await post(`/api/desk/recordings/${episode}/void`, { reason: word('quality.void_reason') });
   drafts.delete(episode);
-  if (work?.episode === episode) { // else another one has been chosen since
+  if (chosen === episode) { // else another one has been chosen since
+    close();
+    chosen = '';
     byId('work').hidden = true;
-    film?.close();
-    work = null;
   }
-  say(byId('message'), word('quality.voided', { episode }), 'good');
+  sayAbout('action', word('quality.voided', { episode }), 'good');
   await showDisputed();
 }));
 byId('copyAll').addEventListener('click', copyClusters);
@@ -179,7 +215,8 @@ byId('finish').addEventListener('click', () => guarded(finish));
 addEventListener('resize', draw);
 addEventListener('beforeunload', (event) => drafts.size && event.preventDefault());
 addEventListener('keydown', (event) => {
-  if (!work || /** @type {any} */ (event.target).matches('input, textarea, select, button, a') || event.ctrlKey || event.metaKey) return;
+  if (!isReady() || event.ctrlKey || event.metaKey) return;
+  if (/** @type {any} */ (event.target).matches('input, textarea, select, button, a')) return;
   const step = film?.plan?.strip_every ?? 1;
   /** @type {Object<string, () => any>} */
   const acts = { '+': () => mark(1), j: () => mark(1), '-': () => mark(-1), k: () => mark(-1), a: copyClusters, Delete: remove, ArrowLeft: () => film.want(film.shown - step), ArrowRight: () => film.want(film.shown + step) };

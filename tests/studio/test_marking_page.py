@@ -1,0 +1,226 @@
+"""The marking page in Chromium without a database, in two tabs, and while requests are slow: no change is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from small_house import ENV, fill_store
+from studio_process import StartedStudio, started
+from test_live_protocol import invited
+from test_pages import FILM_MS, SMALL, agree, states
+
+from interplay.episodes.episode import Utterance
+from interplay.stages.studio_config import StudioLimits
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SAID = (Utterance(8, "solver", "yes"),)
+ASKS_TO_STAY = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+NOT_STORED = "This browser can't store your marks"
+# What fails of the database: opening it, as in a private window; transactions, as where the file is corrupted; storing
+# a request at once, or when its transaction ends, as where the disk is full.
+FAILURES = {
+    "refused": "indexedDB.open = () => { throw new DOMException('denied', 'SecurityError'); };",
+    "opening": "{ const open = indexedDB.open.bind(indexedDB); "
+    "indexedDB.open = (name) => { open(name, 9); return open(name, 1); }; }",
+    "transaction": "{ const all = IDBDatabase.prototype.transaction; "
+    "IDBDatabase.prototype.transaction = function (...given) { this.close(); return all.apply(this, given); }; }",
+    "adding": "IDBObjectStore.prototype.add = () => { throw new DOMException('no space', 'QuotaExceededError'); };",
+    "committing": "{ const add = IDBObjectStore.prototype.add; IDBObjectStore.prototype.add = function (...given) { "
+    "const request = add.apply(this, given); "
+    "request.addEventListener('success', () => this.transaction.abort()); return request; }; }",
+}
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
+    root = tmp_path_factory.mktemp("run")
+    fill_store(root, 30, SAID, steps=6)  # tests take recordings out of the study, in any order
+    config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
+    with started(root, ENV, config) as running:
+        yield root, running
+
+
+@pytest.fixture
+def page(browser: Browser, studio: tuple[Path, StartedStudio]) -> Iterator[Page]:
+    """The page of a rater, who has begun the first recording."""
+    root, running = studio
+    (visitor,) = invited(root, running, 1, ("mark",))
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
+    context.add_cookies(cookies)  # type: ignore[arg-type]
+    page = context.new_page()
+    agree(page, running)
+    yield page
+    context.close()
+
+
+def reloaded(page: Page) -> None:
+    page.reload()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+
+
+def second_tab(page: Page) -> Page:
+    """Another tab with the same recording."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    other.get_by_test_id("continue").click()  # the rules
+    return other
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page, failure: str) -> None:
+    page.add_init_script(FAILURES[failure])
+    reloaded(page)
+    page.route("**/marks", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
+    for key in ("j", "k", "z"):  # the undo of a mark follows it
+        page.keyboard.press(key)
+    message = page.locator("#message")
+    expect(message).to_contain_text(NOT_STORED)
+    expect(message).to_contain_text("Your marks are only in this page")
+    expect(page.get_by_test_id("saved")).to_have_text("saving 3 ...")
+    assert page.evaluate(ASKS_TO_STAY)
+    page.unroute("**/marks")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    assert not page.evaluate(ASKS_TO_STAY)
+    expect(message).to_contain_text(NOT_STORED)
+    expect(message).not_to_contain_text("only in this page")
+    page.get_by_test_id("plus-0").click()
+    page.get_by_test_id("finish").click()
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+
+
+def test_a_mark_that_is_refused_is_named_also_where_the_browser_can_not_store_it(page: Page) -> None:
+    page.evaluate(f"() => {{ {FAILURES['adding']} }}")
+    page.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))
+    page.keyboard.press("j")
+    lost = "Changes of yours that were not kept: 1. The reason: it can't be read"
+    expect(page.locator("#message")).to_contain_text(lost)
+    expect(page.get_by_test_id("count")).to_contain_text("0 marks")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+
+
+def test_what_was_stored_is_sent_once_where_the_database_fails_later(page: Page) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/marks") else None)
+    page.route("**/marks", lambda route: None)  # holds it
+    with page.expect_request("**/marks"):
+        page.keyboard.press("j")
+    page.evaluate(f"() => {{ {FAILURES['transaction']} }}")
+    page.keyboard.press("k")
+    expect(page.locator("#message")).to_contain_text(NOT_STORED)
+    page.unroute("**/marks")  # lets the request go that is held
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    assert len(sent) == 2
+    expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+
+
+def test_the_later_sign_of_two_tabs_wins_and_both_show_it(page: Page) -> None:
+    other = second_tab(page)
+
+    def shows(plus: bool, minus: bool) -> None:
+        for each in (page, other):
+            expect(each.get_by_test_id("plus-0")).to_have_attribute("aria-pressed", str(plus).lower())
+            expect(each.get_by_test_id("minus-0")).to_have_attribute("aria-pressed", str(minus).lower())
+            expect(each.get_by_test_id("count")).to_contain_text(f"{int(plus) + int(minus)} marks")
+
+    page.get_by_test_id("plus-0").click()
+    shows(plus=True, minus=False)
+    other.get_by_test_id("minus-0").click()
+    shows(plus=False, minus=True)
+    page.get_by_test_id("minus-0").click()  # the same sign again takes the mark away
+    shows(plus=False, minus=False)
+    page.get_by_test_id("undo").click()
+    shows(plus=False, minus=True)
+    for each in (page, other):
+        expect(each.get_by_test_id("saved")).to_have_text("all saved")
+    reloaded(page)
+    shows(plus=False, minus=True)
+
+
+def test_a_mark_that_one_tab_is_refused_is_named_in_both(page: Page) -> None:
+    other = second_tab(page)
+    page.context.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))
+    page.keyboard.press("j")
+    for each in (page, other):
+        expect(each.locator("#message")).to_have_text(
+            "Changes of yours that were not kept: 1. The reason: it can't be read"
+        )
+        expect(each.get_by_test_id("count")).to_contain_text("0 marks")
+
+
+def test_a_message_stays_until_another_one_about_the_same(page: Page) -> None:
+    page.route("**/finish", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
+    page.get_by_test_id("plus-0").click()
+    page.get_by_test_id("finish").click()
+    message = page.locator("#message")
+    expect(message).to_have_text("the disk is full")
+    with page.expect_response("**/marks"):
+        page.keyboard.press("j")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    expect(message).to_have_text("the disk is full")
+    page.route("**/marks", lambda route: route.abort())
+    page.keyboard.press("j")
+    expect(message).to_contain_text("The studio does not answer")
+    expect(message).to_contain_text("the disk is full")
+    page.unroute("**/marks")
+    page.unroute("**/finish")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    expect(message).to_have_text("the disk is full")
+    page.get_by_test_id("finish").click()
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2", timeout=FILM_MS)
+    expect(message).to_be_empty()
+
+
+def test_settings_are_saved_one_after_another(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/me/settings", lambda route: held.append(route))
+    box = page.get_by_test_id("scrub-picture")
+    with page.expect_request("**/api/me/settings"):
+        box.check()
+    box.uncheck()
+    page.get_by_test_id("change-keys").click()
+    page.get_by_test_id("key-plus").press("p")
+    page.get_by_test_id("keep-keys").click()
+    page.wait_for_timeout(300)
+    assert len(held) == 1 and page.evaluate(ASKS_TO_STAY)
+    held[0].fulfill(status=503, json={"error": "the disk is full"})
+    for _ in range(100):
+        if len(held) > 1:
+            break
+        page.wait_for_timeout(50)
+    expect(page.locator("#message")).to_have_text("the disk is full")
+    assert json.loads(held[1].request.post_data or "")["scrub_picture"] is False
+    with page.expect_response("**/api/me/settings"):
+        held[1].continue_()
+    expect(page.locator("#message")).to_be_empty()
+    assert not page.evaluate(ASKS_TO_STAY)
+    reloaded(page)
+    expect(box).not_to_be_checked()
+    with page.expect_response("**/marks"):
+        page.keyboard.press("p")
+
+
+def test_a_recording_that_is_skipped_twice_leaves_the_next_one_alone(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    skipped: list[str] = []
+    page.on("request", lambda request: skipped.append(request.url) if request.url.endswith("/skip") else None)
+    page.route("**/marks", lambda route: route.abort())
+    page.keyboard.press("j")  # a mark that is not sent yet, for which both wait
+    expect(page.get_by_test_id("saved")).to_have_text("saving 1 ...")
+    for _ in range(2):
+        page.get_by_test_id("skip").click()
+        page.get_by_test_id("yes").click()
+    page.unroute("**/marks")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
+    expect(page.get_by_test_id("count")).to_contain_text("0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+    page.wait_for_timeout(300)
+    assert len(skipped) == 1 and states(studio[0])[-2:] == ["skipped", "open"]
