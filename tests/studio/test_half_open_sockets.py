@@ -19,6 +19,7 @@ from interplay.studio.live.live_client import LiveVisitor
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 CONFIG = StudioConfig(size=(48, 64), live=LiveConfig(solver="scripted", seconds=600, away_seconds=600))
+CLOSING_WARNS = "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 
 
 class Line:
@@ -70,9 +71,11 @@ def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_pa
         line.is_half_open = True
         say(page, "lift the ball")
         expect(page.get_by_test_id("unconfirmed")).to_have_text("sending: lift the ball")
+        assert page.evaluate(CLOSING_WARNS)
         expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
         assert len(line.sockets) == 2, "the page has given up the connection that did not answer"
         expect(page.get_by_test_id("unconfirmed")).to_be_empty()
+        assert not page.evaluate(CLOSING_WARNS)
         line.loses_answers = True
         say(page, "and the duck")
         expect(page.locator("#dialogue")).to_contain_text("and the duck", timeout=SECONDS)

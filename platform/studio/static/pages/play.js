@@ -425,6 +425,7 @@ function play(session, seat, practicing = false) {
     if (seat === 'setter' && key === 'n') byId('failed').click();
     if (seat === 'copilot' && key === 't') byId('take').click();
   });
+  addEventListener('beforeunload', (event) => unconfirmed.all.size && event.preventDefault()); // words would be lost
   const beat = setInterval(() => send(), INPUT_MS);
   open();
 
