@@ -93,7 +93,7 @@ def _lines(setting: DocumentedSetting) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A value as it is typed."""
+    """A value in the form in which a setting takes it."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, Mapping):

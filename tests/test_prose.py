@@ -39,7 +39,7 @@ ALLOWED = {
     "tells": 0,
     "there is none": 1,
     "told": 0,
-    "wants": 1,
+    "wants": 0,
     "wherever": 1,
     "who": 12,
     "whoever": 0,

@@ -22,7 +22,7 @@ from typing import Any, Literal
 class DocumentedSetting:
     """One setting, or a section of settings."""
 
-    key: str  # as it is typed, such as reinforce.actor.lanes
+    key: str  # as typed, such as reinforce.actor.lanes
     value: Any  # of this configuration; None for a section
     kind: str  # the values that it takes, such as "int" or "time | done"; "" for a section
     meaning: str  # "" if the code does not document it

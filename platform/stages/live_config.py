@@ -22,7 +22,7 @@ class LiveConfig:
 
     setter: str = "person"  # "person", "scripted", a stage, or the path of a checkpoint
     solver: str = "person"  # the same
-    copilot: Literal["none", "person"] = "none"  # a person who may take over from the solver's agent
+    copilot: Literal["none", "person"] = "none"  # a person may take over from the solver's agent
     take_over_by: Literal["key", "moving"] = "key"  # a key of its own, or any key that moves
     seconds: float = 300.0  # of an episode
     prompts: Literal["cues", "free"] = "cues"  # cards with a cue and perhaps a modifier, or any request
