@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import numpy as np
 import pytest
 import torch
 from outcomes import assert_equal_nested
@@ -21,6 +22,7 @@ from interplay.episodes.episode import Utterance, new_episode_id
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
+from interplay.reward.reward_functions import LaneState, checked_score
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import RECORDED_STAGES, REWARD_SOURCES
 from interplay.stages.reward_source import WITHOUT_MODEL
@@ -101,13 +103,26 @@ def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "demo").symlink_to(demo / "run", target_is_directory=True)
     monkeypatch.chdir(tmp_path)
-    (shown,) = CODE.findall((DOCS / page).read_text())
     found: dict[str, Any] = {}
-    exec(shown, found)  # as a person would type it
+    for shown in CODE.findall((DOCS / page).read_text()):
+        own: dict[str, Any] = {}
+        exec(shown, own)  # as a person would type it
+        found |= own
     if page == "metrics.md":
         assert len(found["losses"]) == 4 and found["successes"]
-    else:
-        assert re.fullmatch(r"go .+ (True|False)\n", capsys.readouterr().out)
+        return
+    said = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"go .+ (True|False)", said[0])
+    assert len(found["pictures"]) == found["episode"].meta.steps + 1
+    assert said[-1] == f"{len(found['pictures'])} (16, 24, 3)"
+    assert any("rater-1" in line for line in said[1:-1])
+    arrays = {
+        "achieved": np.array([[0], [1], [1], [0]], np.float32),
+        "spoke": np.array([[False], [True], [True], [True]]),
+        "last": np.array([[False], [False], [True], [False]]),
+    }
+    scored = checked_score(found["QuietSuccess"](), arrays, LaneState())
+    np.testing.assert_allclose(scored.reward[:, 0], [1.0, -0.1, 0.0])
 
 
 def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
