@@ -69,7 +69,7 @@ AGENT_LABELS = {
     "bc_rl": "BC+RL",
     "expert": "scripted solver",
 }
-# What gives the return, by `reinforce.reward`.
+# What gives the return, by `reinforce.reward`; a class of your own by its own name.
 REWARD_SOURCES = {
     "ibt": LEARNED,
     "ar": LEARNED,
@@ -156,7 +156,8 @@ def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]
 def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
     """What gave the return, whatever is typed for the report."""
     reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
-    return REWARD_SOURCES.get(reinforced.get("reward")) or REWARD_SOURCES[run.config.reinforce.reward]
+    reward = reinforced.get("reward") or run.config.reinforce.reward
+    return REWARD_SOURCES.get(reward, reward)
 
 
 def _summary(

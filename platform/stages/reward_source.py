@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from interplay.agent.inference_device import InferenceDevice
@@ -73,11 +74,35 @@ def scoring_device(run: Run, name: str | None = None) -> InferenceDevice:
 def build_reward_function(run: Run, model: RewardModel | None, on: InferenceDevice) -> RewardFunction:
     """The reward function of the run's reinforce stage; `model` is None unless the reward is learned."""
     if model is None:
-        return WITHOUT_MODEL[run.config.reinforce.reward]()
+        return reward_without_model(run.config.reinforce.reward)
     agent, _ = build_agent(model.description)
     load_weights(agent, model.weights)
     learned = learned_reward(agent, model.version, on)
     return learned if model.translation is None else TranslatedReward(learned, model.translation)
+
+
+def reward_without_model(name: str) -> RewardFunction:
+    """The reward function of `reinforce.reward` that needs no reward model: a built-in one, or MODULE:CLASS.
+
+    Raises:
+        ValueError: the module can't be imported, or has no such subclass of `RewardFunction`, or creating it fails.
+    """
+    if name in WITHOUT_MODEL:
+        return WITHOUT_MODEL[name]()
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute, None)
+        if isinstance(found, type) and issubclass(found, RewardFunction):
+            return found()
+    except Exception as error:  # whatever the code of another package raises
+        raise ValueError(
+            f"reinforce.reward={name} can't be created: {type(error).__name__}: {error}. Install its package, or put "
+            "the folder of its file on PYTHONPATH; the class is called without arguments"
+        ) from error
+    raise ValueError(
+        f"reinforce.reward={name}: {module} has no subclass {attribute} of "
+        "interplay.reward.reward_functions.RewardFunction"
+    )
 
 
 class RewardSource:
@@ -119,9 +144,11 @@ def reward_source(run: Run) -> RewardSource:
 
     Raises:
         CheckpointError: the reward is learned, and the run has no reward model, or one of another size of step.
+        ValueError: the reward is a class of your own, which can't be created.
     """
     kind = run.config.reinforce.reward
     if kind not in LEARNED_REWARDS:
+        reward_without_model(kind)  # refused here, before processes start
         return RewardSource(run, None, _no_newer_model)
     # The order matters: a model saved between the two reads is then reported as newer, rather than missed.
     newer = newer_reward_models(run) if run.config.runtime.reward.follow else _no_newer_model

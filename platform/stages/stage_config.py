@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,11 +10,14 @@ from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.core.setting_checks import check_at_least, check_unique
+from interplay.core.settings_validation import did_you_mean
 from interplay.learner.config import LearnerConfig
 from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
 
 LEARNED_REWARDS = ("ibt", "ar")  # values of reinforce.reward
+REWARD_NAMES = (*LEARNED_REWARDS, "scripted", "success", "world")
+OWN_REWARD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")  # MODULE:CLASS
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,8 @@ class ReinforceConfig(TrainingStageConfig):
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
     updates_per_batch: int = 1  # passes over each batch of unrolls
     # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `success`: +1 when a task
-    # becomes successful; `world`: its own reward.
-    reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
+    # becomes successful; `world`: its own reward; MODULE:CLASS: a `RewardFunction` of your own.
+    reward: str = "ibt"
     # Of the reward model and the reference policy, here and in `serve-reward`, `score` and `inspect-reward`, which use
     # `learner.device`, too. Heads: float32.
     scoring_precision: Literal["fp32", "bf16"] = "fp32"
@@ -151,6 +155,11 @@ class ReinforceConfig(TrainingStageConfig):
     def __post_init__(self) -> None:
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
         check_at_least(1, self, "updates_per_batch", "heldout_every")
+        if self.reward not in REWARD_NAMES and not OWN_REWARD.fullmatch(self.reward):
+            raise ValueError(
+                f"reinforce.reward={self.reward}: one of {', '.join(REWARD_NAMES)}, or MODULE:CLASS for a RewardFunction of "
+                f"your own, as my_rewards:QuietSuccess.{did_you_mean(self.reward, REWARD_NAMES)}"
+            )
 
 
 CORPORA = ("mdc", "iglu")  # the Minecraft Dialogue Corpus, and the IGLU datasets
