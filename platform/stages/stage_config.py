@@ -157,8 +157,8 @@ class ReinforceConfig(TrainingStageConfig):
         check_at_least(1, self, "updates_per_batch", "heldout_every")
         if self.reward not in REWARD_NAMES and not OWN_REWARD.fullmatch(self.reward):
             raise ValueError(
-                f"reinforce.reward={self.reward}: one of {', '.join(REWARD_NAMES)}, or MODULE:CLASS for a RewardFunction of "
-                f"your own, as my_rewards:QuietSuccess.{did_you_mean(self.reward, REWARD_NAMES)}"
+                f"reinforce.reward={self.reward}: one of {', '.join(REWARD_NAMES)}, or MODULE:CLASS for a "
+                f"RewardFunction of your own, as my_rewards:QuietSuccess.{did_you_mean(self.reward, REWARD_NAMES)}"
             )
 
 
