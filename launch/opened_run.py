@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
 from interplay.stages.run import Run, open_run, recorded_env
 
+logger = logging.getLogger(__name__)
+
 
 def opened(config: Config) -> Run:
     """The run, made if necessary, and this process set up for work in it. Raises as `open_run`."""
@@ -26,11 +29,22 @@ def opened(config: Config) -> Run:
 @contextmanager
 def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
     """As `opened`, for work that may be refused: a new run with nothing but empty folders of these stages is removed
-    then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind."""
+    then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind.
+
+    Warns of presets that the last command of the run had and this one has not.
+    """
     root = config.run.root
     made = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
-        yield opened(config)
+        run = opened(config)
+        if missing := run.untyped_presets():
+            logger.warning(
+                "the last command of %s had %s, and this one has not: a run does not remember its settings, and those "
+                "that are not typed have their defaults. Type it again if this stage needs it",
+                root,
+                " and ".join(missing),
+            )
+        yield run
     except Exception:
         if root in made and _is_unused(root, stages):
             shutil.rmtree(root)

@@ -50,6 +50,7 @@ from interplay.stages.stage_folder import (
 if TYPE_CHECKING:  # importing Ray takes half a second, and most runs never need it
     from interplay.runtime.ray.learner_context import LearnerContext
 
+PRESETS = ("experiment", "agent", "gpu")  # groups of settings; a world of other settings is refused instead
 HELDOUT = "-heldout"  # ends the name of the snapshot that a stage measures on
 
 ReportActivity = Callable[[str], None]  # called during long work with the current activity
@@ -123,6 +124,12 @@ class Run:
         if folder.record() and not self._config_file.exists():  # damaged, and removed
             clock.record_config()
         return clock
+
+    def untyped_presets(self) -> list[str]:
+        """The words for presets of the run's last command that this one lacks: a run does not remember its settings."""
+        before = {word.partition("=")[0]: word for word in _recorded_words(self.root / CONFIG_FILE)}
+        now = {word.lstrip("+").partition("=")[0] for word in self.config.run.typed}
+        return [before[group] for group in PRESETS if group in before and group not in now]
 
     def record_config(self) -> None:
         """Replaces `config.json`. An accepted command does so before its work; a refused one leaves the file as it was.

@@ -207,3 +207,15 @@ def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path:
     assert opened([*named, "agent=5m"]).command("clone") == f"{command} agent=5m"
     (run.root / "config.json").write_text("{")
     assert opened(named[:2]).command("clone") == f"interplay clone run.name=mine run.dir={tmp_path}"
+
+
+def test_a_preset_that_is_not_typed_again_is_warned_of(
+    cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(cloned, tmp_path)
+    interplay("mark", tiny(root, "agent=nano"))
+    interplay("reward", tiny(root, "agent=nano"))
+    interplay("report", tiny(root))  # only reads the run
+    assert "had agent" not in caplog.text
+    interplay("reinforce", tiny(root))
+    assert f"the last command of {root / 'run'} had agent=nano, and this one has not" in caplog.text
