@@ -104,11 +104,16 @@ def shown(value: Any) -> str:
 
 
 def _table(title: str, settings: Sequence[DocumentedSetting]) -> list[str]:
-    sections = [each.meaning for each in settings if each.is_section and "." not in each.key]
-    rows = [each for each in settings if "." in each.key or not each.is_section]
-    lines = ["", f"## {title}", "", *sections[:1], "", "| setting | type | default | meaning |", "|---|---|---|---|"]
-    for each in rows:
-        kind, value = ("", "") if each.is_section else (f"`{each.kind}`", f"`{shown(each.value)}`")
-        cells = (f"`{each.key}`", kind, value, each.meaning)
+    """A heading and a table, whose keys lack the name of the section."""
+    head = f"`{settings[0].key}.`" if settings[0].is_section else "setting"
+    about = [each.meaning for each in settings[:1] if each.is_section]
+    lines = ["", f"## {title}", "", *about, "", f"| {head} | type | default | meaning |", "|---|---|---|---|"]
+    for each in settings[len(about) :]:
+        kind, value = ("", "") if each.is_section else (_code(each.kind), _code(shown(each.value)))
+        cells = (_code(each.key.partition(".")[2] or each.key), kind, value, each.meaning)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"

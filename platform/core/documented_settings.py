@@ -24,7 +24,7 @@ class DocumentedSetting:
 
     key: str  # as typed, such as reinforce.actor.lanes
     value: Any  # of this configuration; None for a section
-    kind: str  # the values that it takes, such as "int" or "time | done"; "" for a section
+    kind: str  # the values that it takes, such as "int" or "time or done"; "" for a section
     meaning: str  # "" if the code does not document it
     is_section: bool
 
@@ -51,7 +51,7 @@ def kind_of(hint: Any) -> str:
     """A type in words: the values of a Literal, "list of str" for a tuple of any length, "null" for None."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
-        return " | ".join(str(each) for each in arguments)
+        return " or ".join(str(each) for each in arguments)
     if origin in (types.UnionType, typing.Union):
         return " or ".join(kind_of(each) for each in arguments)
     if origin is tuple:

@@ -50,7 +50,7 @@ def test_each_setting_has_the_comment_of_its_lines_or_the_one_above() -> None:
     assert list(documented_settings(Desk(wood="pine", lamp=Lamp(7.0)), "env.")) == [
         DocumentedSetting("env.weight", 1.0, "float", "Of the whole piece, in kilograms.", False),
         DocumentedSetting("env.legs", 4, "int", "", False),
-        DocumentedSetting("env.wood", "pine", "oak | pine", "of the top", False),
+        DocumentedSetting("env.wood", "pine", "oak or pine", "of the top", False),
         DocumentedSetting("env.lamp", None, "", "A lamp. on it", True),
         DocumentedSetting("env.lamp.watts", 7.0, "float", "when on", False),
         DocumentedSetting("env.drawers", ("left", "right"), "list of str", "of the chair", False),

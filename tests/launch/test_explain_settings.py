@@ -20,7 +20,7 @@ def test_settings_are_explained_with_the_values_of_an_experiment(capsys: pytest.
     assert main(["explain", "reinforce.actor", "experiment=orderings", "reinforce.actor.lanes=6"]) == 0
     told = capsys.readouterr().out
     assert "reinforce.actor.lanes = 6  (int)\n    worlds, and lanes of an unroll\n" in told
-    assert "reinforce.actor.until = done  (time | done)\n" in told
+    assert "reinforce.actor.until = done  (time or done)\n" in told
     assert "clone." not in told
 
 
@@ -37,7 +37,9 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one(capsys: pytest.Captu
 
 def test_the_page_has_a_row_for_every_setting_and_world() -> None:
     page = settings_page()
-    assert "| `runtime.restarts` | `int` | `5` | of a worker, before the run is given up |" in page
-    assert "| `agent.tokens` | `words \\| characters` | `words` |" in page
+    runtime = page.partition("## runtime\n")[2].partition("\n## ")[0]
+    assert "| `runtime.` | type | default | meaning |" in runtime
+    assert "| `restarts` | `int` | `5` | of a worker, before the run is given up |" in runtime
+    assert "| `tokens` | `words or characters` | `words` |" in page
     for world in WORLDS:
         assert f"## env={world}\n" in page
