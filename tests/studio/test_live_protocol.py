@@ -29,7 +29,7 @@ from interplay.studio.live.picture_wire import SHOWN
 from interplay.studio.people.invitation import Invitations
 from interplay.studio.people.studio_database import StudioDatabase
 
-LIVE = LiveConfig(clock="stepped", seconds=1.6, away_seconds=300)  # 48 frames: 6 steps
+LIVE = LiveConfig(clock="stepped", seconds=1.6, away_seconds=60)  # 48 frames: 6 steps
 FRAME_SECONDS = 240.0  # to the first picture: a new checkout compiles the drawing, which takes minutes on busy cores
 FRAMES = 48
 
