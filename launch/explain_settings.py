@@ -23,7 +23,7 @@ WORLDS = {"playhouse": [], "commai": [], "voxel": [], "gymnasium": ["env.id=Cart
 def explain(config: Config) -> int:
     """Prints the settings that `explain.name` names, with their values in this configuration."""
     everything, name = settings_of(config), config.explain.name
-    found = [each for each in everything if _is_named(each, name)]
+    found = _named(everything, name)
     if not found:
         keys = [each.key for each in everything]
         known = did_you_mean(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
@@ -33,7 +33,7 @@ def explain(config: Config) -> int:
         return 2
     sys.stdout.write("".join(f"{line}\n" for each in found for line in _lines(each)))
     if not name:
-        sys.stdout.write("\ninterplay explain NAME describes the settings of a section, or all whose name has NAME.\n")
+        sys.stdout.write("\ninterplay explain NAME describes a setting, a section, or all whose name contains NAME.\n")
     return 0
 
 
@@ -56,13 +56,16 @@ def settings_page() -> str:
         "values of an experiment. Booleans are typed as `true` and `false`, and a list as `[a,b]`.",
     ]
     usual = settings_of(compose([]))
-    others = [setting for setting in usual if not setting.key.startswith("env")]
-    for section in dict.fromkeys(setting.key.partition(".")[0] for setting in others):
-        lines += _table(section, [each for each in others if each.key.partition(".")[0] == section])
+    for section in dict.fromkeys(_section(each) for each in usual if _section(each) != "env"):
+        lines += _table(section, [each for each in usual if _section(each) == section])
     for world, needed in WORLDS.items():
         of_world = settings_of(compose([f"env={world}", *needed]))
-        lines += _table(f"env={world}", [each for each in of_world if each.key.startswith("env")])
+        lines += _table(f"env={world}", [each for each in of_world if _section(each) == "env"])
     return "\n".join(lines) + "\n"
+
+
+def _section(setting: DocumentedSetting) -> str:
+    return setting.key.partition(".")[0]
 
 
 def _settings_of_world(section: DocumentedSetting, env: Mapping[str, Any]) -> Iterator[DocumentedSetting]:
@@ -78,29 +81,34 @@ def _settings_of_world(section: DocumentedSetting, env: Mapping[str, Any]) -> It
             yield DocumentedSetting(f"env.{key}", value, type(value).__name__, "", False)
 
 
-def _is_named(setting: DocumentedSetting, name: str) -> bool:
-    if not name:  # the sections, and the settings that are in none
-        return "." not in setting.key
-    return f".{name.strip('.')}" in f".{setting.key}" or name in setting.key
+def _named(settings: Sequence[DocumentedSetting], name: str) -> list[DocumentedSetting]:
+    """The setting or section of this name; without one, all whose name contains it.
+
+    An empty name gives the sections, and the settings that are in none.
+    """
+    if not name:
+        return [each for each in settings if "." not in each.key]
+    exact = [each for each in settings if f"{each.key}.".startswith(f"{name}.")]
+    return exact or [each for each in settings if name in each.key]
 
 
 def _lines(setting: DocumentedSetting) -> list[str]:
-    kind = "" if setting.is_section else f" = {shown(setting.value)}  ({setting.kind})"
+    kind = "" if setting.is_section else f" = {_shown(setting.value)}  ({setting.kind})"
     return [
         f"{setting.key}{kind}",
         *textwrap.wrap(setting.meaning, WIDTH, initial_indent="    ", subsequent_indent="    "),
     ]
 
 
-def shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A value in the form in which a setting takes it."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {shown(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ",".join(map(shown, value)) + "]"
-    return f"{value:g}" if isinstance(value, float) else str(value) or '""'
+        return "[" + ",".join(map(_shown, value)) + "]"
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value) or '""'
 
 
 def _table(title: str, settings: Sequence[DocumentedSetting]) -> list[str]:
@@ -109,7 +117,7 @@ def _table(title: str, settings: Sequence[DocumentedSetting]) -> list[str]:
     about = [each.meaning for each in settings[:1] if each.is_section]
     lines = ["", f"## {title}", "", *about, "", f"| {head} | type | default | meaning |", "|---|---|---|---|"]
     for each in settings[len(about) :]:
-        kind, value = ("", "") if each.is_section else (_code(each.kind), _code(shown(each.value)))
+        kind, value = ("", "") if each.is_section else (_code(each.kind), _code(_shown(each.value)))
         cells = (_code(each.key.partition(".")[2] or each.key), kind, value, each.meaning)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

@@ -27,7 +27,33 @@ def test_settings_are_explained_with_the_values_of_an_experiment(capsys: pytest.
 def test_a_part_of_a_name_finds_the_settings_of_all_sections(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "around_utterances"]) == 0
     told = capsys.readouterr().out
-    assert [f"{stage}.dataset.around_utterances = 0  (float)\n" in told for stage in ("clone", "reward", "reinforce")]
+    for stage in ("clone", "reward", "reinforce"):
+        assert f"{stage}.dataset.around_utterances = 0  (float)\n" in told
+    assert told.count(" = ") == 3
+
+
+def test_the_name_of_a_section_finds_that_section_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "agent", "reinforce.reward=world"]) == 0
+    told = capsys.readouterr().out
+    assert "agent.lstm = 128  (int)\n" in told and "collect_agent" not in told and "evaluate.agents" not in told
+    assert main(["explain", "reinforce.reward", "reinforce.reward=world"]) == 0
+    assert capsys.readouterr().out.startswith("reinforce.reward = world  (str)\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("crowd.seconds=1234567.5", "crowd.seconds = 1234567.5  (float)"),
+        ("runtime.stall_limit=600", "runtime.stall_limit = 600  (float)"),
+        ("clone.learner.learning_rate=1e-5", "clone.learner.learning_rate = 1e-05  (float)"),
+        ("collect.setter.kinds={go: 0.5}", "collect.setter.kinds = {go: 0.5}  (mapping from str to float)"),
+        ("runtime.address=null", "runtime.address = null  (str or null)"),
+        ("baselines=[bc_long,ar]", "baselines = [bc_long,ar]  (list of str)"),
+    ],
+)
+def test_values_are_shown_as_they_are_typed(typed: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", typed.partition("=")[0], typed]) == 0
+    assert capsys.readouterr().out.startswith(f"{line}\n")
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
