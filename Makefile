@@ -14,7 +14,7 @@ PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist 
 VOXEL := platform/env/voxel/__pycache__/.compiled
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo studio-demo test test-slow compiled renderer lint types docs bench typing clean
+.PHONY: help setup demo studio-demo test test-slow compiled playhouse lint types docs bench typing clean
 
 help: ## what can be typed here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -40,7 +40,7 @@ $(STAMP): | .venv/bin/python
 demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce, evaluate
 	$(BIN)/interplay demo
 
-studio-demo: setup renderer ## people's pages on a small run, with synthetic people at work; prints an address to join
+studio-demo: setup ## people's pages on a small run, with synthetic people at work; prints an address to join
 	$(BIN)/interplay studio-demo run.name=studio-demo collect.episodes=12 collect.heldout=2 collect.setter.sample_by=cues \
 		studio.live.seconds=120 crowd.players=3 crowd.raters=2 crowd.seconds=36000 tracking.wandb=disabled
 
@@ -54,7 +54,7 @@ test-slow: setup compiled ## the end-to-end tests that make test leaves out: kil
 
 # What numba compiles, once before the test processes start: each of them would compile it on its own.
 compiled: setup
-	@$(MAKE) --no-print-directory -j 2 renderer $(VOXEL)
+	@$(MAKE) --no-print-directory -j 2 playhouse $(VOXEL)
 
 # A few tests call all compiled functions of the voxel world.
 $(VOXEL): platform/env/voxel/dynamics.py platform/env/voxel/picture.py platform/env/voxel/matching.py | $(STAMP)
@@ -63,8 +63,9 @@ $(VOXEL): platform/env/voxel/dynamics.py platform/env/voxel/picture.py platform/
 		tests/env/voxel/test_building_tasks.py tests/env/voxel/test_conformance_voxel.py tests/env/voxel/test_silent_builder.py
 	@touch $@
 
-renderer: setup
-	@$(ONE_THREAD) $(BIN)/python -c "from interplay.env.playhouse.render.scene import warm_up; warm_up(lambda text: print('test:', text))"
+playhouse: setup
+	@$(ONE_THREAD) $(BIN)/python -c "from interplay.env.registry import make; from interplay.env.warm_up import warm_up; \
+		warm_up(make('playhouse'), lambda text: print('test:', text))"
 
 lint: setup ## style: ruff's rules and its format
 	$(BIN)/ruff check .

@@ -24,10 +24,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.render.scene import warm_up
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, Task
+from interplay.env.warm_up import warm_up
 from interplay.env.world import Start
 from interplay.evaluation.estimates import wilson
 
@@ -138,8 +138,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--samples", type=int, default=2, help="wordings shown of each")
     add_json_option(parser)
     given = parser.parse_args(arguments)
-    warm_up(lambda text: print(text, file=sys.stderr))
     world = Playhouse(PlayhouseConfig())
+    warm_up(world, lambda text: print(text, file=sys.stderr))
     print(f"{'cue or modifier':20}{'asked':>8}{'done':>8}{'95 %':>12}{'steps':>13}{'different':>11}")
     found = []
     for row in rows(world, range(given.seed, given.seed + given.houses), given.cues, given.modifiers, given.steps):

@@ -32,9 +32,10 @@ from interplay.env.playhouse.physics.free_motion import FreeMotion
 from interplay.env.playhouse.physics.hand import Hand
 from interplay.env.playhouse.physics.simulation import Simulation
 from interplay.env.playhouse.render import scene
-from interplay.env.playhouse.render.scene import Scene, warm_up
+from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.truth.observe import GroundTruth
 from interplay.env.playhouse.world import Playhouse
+from interplay.env.warm_up import warm_up
 from interplay.env.world import Action, Start
 
 DEMO = PlayhouseConfig(
@@ -242,7 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_json_option(parser)
     path = parser.parse_args().json
-    warm_up(lambda line: print(line, file=sys.stderr))
+    warm_up(Playhouse(FULL), lambda line: print(line, file=sys.stderr))
     print(f"{'':52}{'best':>9}{'median':>9}{'goal':>9}   ms unless stated otherwise")
     rows = []
     for row in all_rows():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from interplay.env import registry
-from interplay.env.world import Start
 from interplay.stages.config import Config
 from interplay.stages.run import Run, open_run, recorded_env
 from interplay.studio.web.studio_context import ServedRun
@@ -25,12 +23,3 @@ def served_run(config: Config) -> ServedRun:
         return ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio, scripted)
     finally:
         world.close()
-
-
-def draw_once(served: ServedRun) -> None:
-    """Compiles what draws pictures, before processes of low priority need it."""
-    world = registry.make(**served.env)
-    if world.spec.image is not None and world.runs_frames:
-        world.reset(Start(seed=served.seed), observers=())
-        world.picture(world.spec.solver, *served.config.size)
-    world.close()

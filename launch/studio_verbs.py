@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+from interplay.env import registry
+from interplay.env.warm_up import warm_up
 from interplay.launch.opened_run import names_of_runs, opened
-from interplay.launch.served_run import draw_once, served_run
+from interplay.launch.served_run import served_run
 from interplay.launch.studio_demo import studio_demo
 from interplay.stages.config import Config
 from interplay.stages.run import Run
 from interplay.studio.crowd import crowd
 from interplay.studio.web import server
+from interplay.studio.web.studio_context import ServedRun
 
 
 def serve(config: Config) -> int:
@@ -23,22 +26,16 @@ def serve(config: Config) -> int:
             f"give run.name=NAME: {', '.join(runs)}\n"
         )
     served = served_run(config)
-    draw_once(served)
-    sys.stdout.flush()
+    _warm_up_world(served)
     os.execv(sys.executable, server.command(served))
 
 
 def serve_demo(config: Config) -> int:
     """Serves a small run with synthetic people."""
-
-    def say(text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
     run = opened(config)
     served = served_run(config)
-    draw_once(served)
-    say(studio_demo(run, served, say))
+    _warm_up_world(served)
+    _say(studio_demo(run, served, _say))
     return 0
 
 
@@ -49,3 +46,17 @@ def run_crowd(config: Config) -> int:
     sys.stdout.write(f"The crowd of {root} ({config.crowd.players} players, {config.crowd.raters} raters):\n")
     sys.stdout.write(found.sentences())
     return 1 if found.errors else 0
+
+
+def _warm_up_world(served: ServedRun) -> None:
+    """Compiles what processes of low priority, and people in live sessions, would wait for."""
+    world = registry.make(**served.env)
+    try:
+        warm_up(world, lambda line: _say(f"{line}\n"))
+    finally:
+        world.close()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interplay.env.playhouse.render.scene import warm_up
+from interplay.env.registry import make
+from interplay.env.warm_up import warm_up
 from interplay.launch import doctor, stage_devices
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
@@ -256,7 +257,7 @@ def test_the_renderers_cache_is_cold_until_something_was_compiled(tmp_path: Path
 
 
 def test_what_the_installed_renderer_has_compiled_is_found() -> None:
-    warm_up(lambda text: None)
+    warm_up(make("playhouse"), lambda text: None)
     check = doctor.compiled_code(os.environ)
     assert check.level == "ok" and "compiled functions in" in check.seen
 

@@ -23,7 +23,7 @@ from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
 from interplay.env.playhouse.render.room_shading import WALL_PATTERNS
-from interplay.env.playhouse.render.scene import RenderedView, Scene, map_camera, start_poses, warm_up
+from interplay.env.playhouse.render.scene import RenderedView, Scene, map_camera, start_poses
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 
@@ -222,12 +222,6 @@ def test_map_has_y_upwards_and_shows_what_lies_on_the_floor() -> None:
     red = np.argwhere((image[..., 0] > 150) & (image[..., 1] < 60))
     blue = np.argwhere((image[..., 2] > 150) & (image[..., 0] < 90))
     assert (red.mean(axis=0) < 40).all() and (blue.mean(axis=0) > 80).all()
-
-
-def test_warming_up_says_so() -> None:
-    lines: list[str] = []
-    warm_up(lines.append)
-    assert len(lines) == 2 and "renderer" in lines[0]
 
 
 def test_pictures_of_many_houses_are_those_of_the_first_version() -> None:

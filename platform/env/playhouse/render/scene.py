@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
@@ -207,16 +206,6 @@ def _doors(house: House) -> tuple[Float32Array, NDArray[np.int32]]:
         rows.append((*door.middle, door.height / 2, x, y, door.height / 2))
     rooms = [door.rooms for door in house.doorways]
     return np.array(rows, np.float32).reshape(-1, 6), np.array(rooms, np.int32).reshape(-1, 2)
-
-
-def warm_up(log: Callable[[str], None]) -> None:
-    """Compiles the renderer or loads it from numba's cache, and reports so through `log`."""
-    log("preparing the Playhouse's renderer (some 15 s the first time on a machine, under a second afterwards)")
-    config = PlayhouseConfig()
-    house = make_house(config, seed=0)
-    poses = start_poses(house)
-    Scene(house, config).draw(*poses, np.array([1.0, 1.0, EYE_HEIGHT_M]), 0.0, 0.0, 60.0, 8, 8, antialias=True)
-    log("the renderer is ready")
 
 
 def start_poses(house: House) -> Poses:
