@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, free_port, started
 
@@ -163,6 +163,57 @@ def test_the_researcher_deletes_a_person_and_leaves_a_recording_out(page: Page, 
     page.goto(f"{studio.origin}/desk/studies")
     page.locator("[data-testid^=take-back-]").click()
     expect(page.locator("#leftOutPart")).to_be_hidden()
+
+
+def test_a_definition_that_is_typed_is_not_replaced_without_a_question(page: Page, studio: StartedStudio) -> None:
+    page.goto(f"{studio.origin}/desk/studies")
+    change, definition = page.get_by_test_id("edit-marks"), page.get_by_test_id("definition")
+    change.click()  # nothing is typed, so nothing is asked
+    filled = definition.input_value()
+    typed = filled.replace("{", "{ ", 1)
+    definition.fill(typed)
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    change.click()
+    expect(definition).to_have_value(typed)
+    page.once("dialog", lambda dialog: dialog.accept())
+    change.click()
+    expect(definition).to_have_value(filled)
+    definition.fill(typed)
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.reload()
+    assert asked == ["beforeunload"]
+    expect(definition).not_to_have_value(typed)
+
+
+def test_a_definition_that_is_kept_can_be_replaced(page: Page, studio: StartedStudio) -> None:
+    page.goto(f"{studio.origin}/desk/studies")
+    page.get_by_test_id("edit-marks").click()
+    definition = page.get_by_test_id("definition")
+    filled = definition.input_value()
+    definition.fill(filled.replace("{", "{ ", 1))
+    page.get_by_test_id("keep-study").click()
+    expect(page.locator("#editMessage")).to_contain_text("Kept as marks")
+    page.get_by_test_id("edit-marks").click()  # a dialog, which Playwright dismisses, would keep the text
+    expect(definition).to_have_value(filled)
+
+
+def test_a_person_is_deleted_once_by_two_clicks(page: Page, studio: StartedStudio) -> None:
+    page.goto(f"{studio.origin}/desk/studies")
+    page.get_by_test_id("invite").click()
+    expect(page.get_by_test_id("address")).not_to_have_value("")
+    person = LiveVisitor(studio.origin).enter(page.get_by_test_id("address").input_value().partition("#")[2])
+    page.reload()
+    held: list[Route] = []
+    page.route(f"**/people/{person}/forget", lambda route: held.append(route))
+    page.get_by_test_id(f"forget-{person}").click()
+    page.get_by_test_id("forget-person").fill(person)
+    page.get_by_test_id("forget").click()
+    page.get_by_test_id("forget").click()
+    page.wait_for_timeout(200)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.locator("#message")).to_contain_text(f"{person} is deleted")
 
 
 COMPARE = """async () => {

@@ -71,7 +71,7 @@ async function answered() {
       return await post(`/api/mark/${encodeURIComponent(study)}/next`);
     } catch (error) {
       const { status, message } = /** @type {any} */ (error); // 0 without an answer
-      if (status >= 400 && status < 500) throw error;
+      if (status >= 400 && status < 500 && status !== 429) throw error;
       sayAbout('action', message, 'bad');
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }

@@ -8,6 +8,9 @@ const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
 const ROOT = 'p-root'; // the researcher, who can't be deleted
 const DERIVED = ['have', 'want', 'version'];
 
+let unchanged = ''; // the definition as it was filled in or kept
+let forgotten = ''; // whose deletion the dialog asks about
+
 await begin();
 byId('forgetCancel').addEventListener('click', () => byId('forgetDialog').close());
 fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
@@ -65,14 +68,24 @@ function card(study) {
         await post(`/api/desk/studies/${study.name}/open`, { open: !study.open });
         await show();
       }) }),
-      make('button', { text: word('study.edit'), data: `edit-${study.name}`, onclick: () => { edit(study); byId('definition').focus(); } })),
+      make('button', { text: word('study.edit'), data: `edit-${study.name}`, onclick: () => change(study) })),
   );
 }
 
 /** @param {any} study */
 function edit(study) {
   const shown = Object.fromEntries(Object.entries(study).filter(([name]) => !DERIVED.includes(name)));
-  byId('definition').value = JSON.stringify(shown, null, 2);
+  byId('definition').value = unchanged = JSON.stringify(shown, null, 2);
+}
+
+/** Whether the definition has been typed in since it was filled in or kept. */
+const isTyped = () => byId('definition').value !== unchanged;
+
+/** Fills in a study to be changed. @param {any} study */
+function change(study) {
+  if (isTyped() && !confirm(word('desk.overwrite', study))) return;
+  edit(study);
+  byId('definition').focus();
 }
 
 /** @param {any} each */
@@ -99,16 +112,8 @@ async function askToForget(name) {
   byId('forgetTitle').textContent = word('forget.title', { person: name });
   fill(byId('forgetList'), ...Object.entries(kept).map(([what, found]) => make('li', { class: 'breaks', text: `${word(`forget.${what}`)}: ${Array.isArray(found) ? found.length : found}` })));
   byId('forgetPerson').value = '';
-  byId('forgetForm').onsubmit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    guarded(async () => {
-      const { kept_in: snapshots } = await post(`/api/desk/people/${name}/forget`, { person: byId('forgetPerson').value.trim() });
-      byId('forgetDialog').close();
-      say(byId('message'), word(snapshots.length ? 'forget.traces' : 'forget.done', { person: name, snapshots: snapshots.join(', ') }), 'good');
-      await show();
-    }, 'forgetMessage');
-  };
   fill(byId('forgetMessage'));
+  forgotten = name;
   byId('forgetDialog').showModal();
 }
 
@@ -133,6 +138,14 @@ async function show() {
   if (!byId('definition').value && studies.length) edit(studies[0]);
 }
 
+onSubmit(byId('forgetForm'), () =>
+  guarded(async () => {
+    const person = forgotten;
+    const { kept_in: snapshots } = await post(`/api/desk/people/${person}/forget`, { person: byId('forgetPerson').value.trim() });
+    byId('forgetDialog').close();
+    say(byId('message'), word(snapshots.length ? 'forget.traces' : 'forget.done', { person, snapshots: snapshots.join(', ') }), 'good');
+    await show();
+  }, 'forgetMessage'));
 onSubmit(byId('invite'), () =>
   guarded(async () => {
     const answer = await post('/api/desk/invitations', { roles: [byId('role').value], uses: Number(byId('uses').value), days: Number(byId('days').value) });
@@ -152,8 +165,11 @@ function definition() {
 }
 onSubmit(byId('edit'), () =>
   guarded(async () => {
+    const typed = byId('definition').value;
     const kept = await post('/api/desk/studies', definition());
+    unchanged = typed;
     say(byId('editMessage'), word('desk.kept', kept), 'good');
     await show();
   }, 'editMessage'));
+addEventListener('beforeunload', (event) => isTyped() && event.preventDefault());
 await guarded(show);
