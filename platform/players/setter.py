@@ -37,7 +37,16 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
         )
     known = (*tasks.kinds, *tasks.optional_kinds)
     weights = _checked_weights(world, "kinds", kinds, known, usual=tasks.kinds)
-    return _sample_feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
+    try:
+        return _sample_feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
+    except InfeasibleTask as refusal:
+        if not (others := [kind for kind in tasks.kinds if not weights.get(kind)]):
+            raise
+        shares = ", ".join(f"{kind}: {weight:g}" for kind, weight in {**weights, others[0]: 0.001}.items())
+        raise InfeasibleTask(
+            f"{refusal}\na further kind with a small weight is asked where none of these is possible, as "
+            f"setter.kinds={{{shares}}}; there are also {', '.join(others[1:]) or 'no others'}"
+        ) from None
 
 
 def choose_by_cue(

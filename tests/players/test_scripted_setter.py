@@ -70,6 +70,12 @@ def test_nothing_feasible_lists_what_was_tried() -> None:
         setter(kinds={"never": 1.0, "walk": 0.0}).sample_task(NumberLine())
 
 
+def test_a_further_kind_is_proposed_where_the_only_one_is_impossible() -> None:
+    with pytest.raises(InfeasibleTask, match=r"as setter.kinds={never: 1, walk: 0.001}; there are also say"):
+        setter(kinds={"never": 1.0}).sample_task(NumberLine())
+    assert setter(kinds={"never": 1.0, "walk": 0.001}).sample_task(NumberLine()).kind == "walk"
+
+
 def test_an_unknown_kind_names_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"fly.*walk, say, never, count"):
         setter(kinds={"fly": 1.0}).sample_task(NumberLine())
