@@ -9,6 +9,8 @@ import pytest
 from seeded_tasks import asked
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.planning.ways_ahead import doorway_exits
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import ThrowOut
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 
@@ -37,6 +39,19 @@ def test_what_is_asked_is_done(world: Playhouse, kind: str) -> None:
         expert.act(world)
         assert expert.finished == solved[-1]
     assert solved == [True] * EPISODES
+
+
+def test_a_thing_is_thrown_out_where_all_spots_before_the_doorway_become_occupied() -> None:
+    house = Playhouse(PlayhouseConfig(track_contacts=True))
+    house.reset(Start(seed=162), observers=())
+    task = house.tasks().sample("throw_out", np.random.default_rng(162))
+    assert isinstance(task, ThrowOut)
+    expert, exits = task.expert(house), []
+    while not expert.finished and len(exits) < STEPS:
+        house.step({"solver": expert.act(house)}, observers=())
+        exits.append(len(doorway_exits(house.facts(), "solver", task.room)))
+    assert exits[0] == 1 and 0 in exits, "the scene has changed: find another seed"
+    assert task.success(house.facts(), [])
 
 
 def test_touches_and_blows_do_without_an_arm_that_stretches() -> None:

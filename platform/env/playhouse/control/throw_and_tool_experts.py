@@ -127,6 +127,8 @@ class ThrowOutExpert(ThrowExpert):
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
             exits = doorway_exits(facts, self.role, self._task.room)
+            # Things that moved since the task was asked may occupy every spot.
+            exits = exits or doorway_exits(facts, self.role, self._task.room, occupied=True)
             self._stand, self._aim = min(exits, key=lambda each: predicates.route_length(facts, body.position, each[0]))
         if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
             tilt = CARRY_PITCH_RAD - body.pitch

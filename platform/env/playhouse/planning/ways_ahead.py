@@ -155,8 +155,11 @@ def striking_point(body: Body, other: Thing) -> XYZ:
 THROW_DISTANCES_M = (1.6, 1.4, 1.8)  # from the middle of a doorway to where one throws through it, the best first
 
 
-def doorway_exits(facts: HouseFacts, role: str, room: str) -> list[tuple[XY, XY]]:
-    """For each doorway of a room: a free spot to stand at, and the point beyond the doorway to aim at."""
+def doorway_exits(facts: HouseFacts, role: str, room: str, *, occupied: bool = False) -> list[tuple[XY, XY]]:
+    """For each doorway of a room: a free spot to stand at, and the point beyond the doorway to aim at.
+
+    `occupied`: also doorways before which every spot is occupied, with the best one.
+    """
     ground, exits = Ground(facts, role), []
     middle = next(each for each in facts.rooms if each.name == room).middle
     for door in facts.doorways:
@@ -168,6 +171,6 @@ def doorway_exits(facts: HouseFacts, role: str, room: str) -> list[tuple[XY, XY]
         spots = [(door.middle[0] - away * along[0], door.middle[1] - away * along[1]) for away in THROW_DISTANCES_M]
         prices = ground.price(np.array(spots))
         free = [spot for spot, price in zip(spots, prices.tolist(), strict=True) if price == 0.0]
-        if free:
-            exits.append((free[0], beyond))
+        if free or occupied:
+            exits.append(((free or spots)[0], beyond))
     return exits
