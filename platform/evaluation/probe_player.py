@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from interplay.actors.lane_loop import play_in_lanes
 from interplay.actors.seats import SolverSeat
 from interplay.env.arrays import Image
-from interplay.env.task import Task
+from interplay.env.task import Expert, Task
 from interplay.env.world import Action, Start, View, World
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.success_judge import SuccessJudge
@@ -39,6 +39,7 @@ class _Play:
     said: list[str] = field(default_factory=list)
     step: int = 0
     reply: str | None = None  # what the setter says in the next step
+    partner: Expert | None = None  # the setter's part in a task for two, from the step after the instruction on
     measured: list[Mapping[str, float]] = field(default_factory=list)  # after each step, if the task measures anything
 
 
@@ -97,10 +98,13 @@ class ProbePlayer:
             actions[self._setter] = Action(play.world.spec.rest(), play.probe.instruction)
         elif action.utterance is not None:
             play.said.append(action.utterance)
-        if play.reply is not None:
-            actions[self._setter] = Action(play.world.spec.rest(), play.reply)
+        if play.reply is not None or play.partner is not None:
+            moved = play.partner.act(play.world).movement if play.partner is not None else play.world.spec.rest()
+            actions[self._setter] = Action(moved, play.reply)
         play.reply = self._reply(play, action.utterance)
         outcome = play.world.step(actions, observers=self._see)
+        if play.step == 0 and play.asked is not None and self._setter != self._solver:
+            play.partner = play.asked.partner(play.world)
         play.step += 1
         view = outcome.views.get(self._solver, View(heard=play.probe.instruction))
         self._keep(play.film, view)
