@@ -215,6 +215,19 @@ def test_a_misreading_keeps_the_words_and_means_something_else(kind: str) -> Non
     assert different >= 3
 
 
+def test_a_block_is_not_taken_for_one_that_has_the_wanted_color_already() -> None:
+    meant = []
+    for seed in range(20):
+        site, rng = scene(seed)
+        try:
+            task = site.tasks().sample("swap", rng)
+        except InfeasibleTask:
+            continue
+        confusions = [each.params for each in site.tasks().confusions(task)]
+        meant += [(params["color"], site.grid[tuple(params["anchor"])]) for params in confusions]
+    assert len(meant) > 20 and all(wanted != there for wanted, there in meant)
+
+
 def test_questions_are_answered_by_words() -> None:
     for seed in range(8):
         site, rng = scene(seed)

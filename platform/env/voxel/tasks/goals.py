@@ -113,8 +113,9 @@ def _remove(asked: Grid, params: Params) -> Goal:
 
 
 def _swap(asked: Grid, params: Params) -> Goal:
-    anchor = _cell(params["anchor"])
-    return Goal(flat([anchor]).reshape(1, 1), _ids(params["color"]), spoken=(anchor,))
+    anchor, color = _cell(params["anchor"]), _ids(params["color"])
+    ways = flat([anchor]).reshape(1, 1)
+    return Goal(ways if asked[anchor] != color[0] else ways[:0], color, spoken=(anchor,))
 
 
 def _shape(sizes: Callable[[int], Sequence[Cell]]) -> Callable[[Grid, Params], Goal]:
