@@ -32,6 +32,7 @@ from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 VERSION = 1
+UTTERANCES_VERSION = 2  # of interface=utterances, where the teacher's words are heard after those of the setter
 WORDS = 2  # version of the pseudo-words
 SETTER, SOLVER = "setter", "solver"
 PRINTABLE = SILENCE + string.ascii_letters + string.digits + string.punctuation
@@ -82,7 +83,7 @@ class CommAI(World):
         speaks = config.interface == "utterances"
         self.spec = WorldSpec(
             name="commai",
-            version=VERSION,
+            version=UTTERANCES_VERSION if speaks else VERSION,
             roles=(SETTER, SOLVER),
             frames_per_step=1,
             frames_per_second=10.0,
@@ -98,7 +99,7 @@ class CommAI(World):
         self._talk: list[tuple[str, str]] = []  # messages of the last steps: (role, text)
         self._last = Exchange()
         self._said = dict.fromkeys(self.spec.roles, "")
-        self._heard = ""
+        self._heard = self._unheard = ""
         self._opening = ""
         self._results: tuple[tuple[str, float], ...] = ()
 
@@ -171,7 +172,7 @@ class CommAI(World):
         config = self.config
         self._seed, self._history, self._talk, self._results = seed, [], [], ()
         self._said = dict.fromkeys(self.spec.roles, "")
-        self._heard = ""
+        self._heard = self._unheard = ""
         self.environment = Environment(
             self.interface.serializer, self._scheduler(seed), config.scramble, config.max_reward_per_task, seed
         )
@@ -185,14 +186,18 @@ class CommAI(World):
             raise ValueError("no episode is under way; call reset(Start(seed=...)) first")
         self._history.append([said, named])
         self._last = self.interface.step(self.environment, said)
-        words = self._last.heard.strip() if self.spec.utterances else ""
-        if words:
-            self._heard = words
         if self.spec.utterances:
             self._said |= {role: text for role, text in ((SETTER, named), (SOLVER, said)) if text is not None}
-            self._heard = named or self._heard
+            self._hear(named, f"{self._unheard} {self._last.heard.strip()}".strip())
         spoken = (said or "") if self.spec.utterances else self.interface.symbols[said]
         self._talk = [*self._talk[-TALK:], (SOLVER, spoken), ("teacher", self._last.heard)]
+
+    def _hear(self, named: str | None, taught: str) -> None:
+        """What the solver hears next: the setter's utterance, and one step later what the teacher said in the same step."""
+        if named:
+            self._heard, self._unheard = named, taught if taught != named else ""
+        elif taught:
+            self._heard, self._unheard = taught, ""
 
     def _symbols(self, role: str) -> str:
         """What a role has said in the last `RECENT` steps, without the silence around it."""
@@ -258,7 +263,7 @@ class CommAI(World):
 
     def _identity(self) -> Mapping[str, Any]:
         words = {"words": WORDS} if self.config.scramble else {}
-        return json_values({"name": "commai", "version": VERSION, **words, **asdict(self.config)})
+        return json_values({"name": "commai", "version": self.spec.version, **words, **asdict(self.config)})
 
 
 class _FirstThenRandom(RandomTaskScheduler):

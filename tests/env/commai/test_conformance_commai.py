@@ -122,6 +122,29 @@ def test_the_setter_names_a_task_in_pseudo_words() -> None:
     assert heard[True] != heard[False]
 
 
+def test_words_of_the_teacher_are_heard_one_step_after_those_of_the_setter() -> None:
+    world = registry.make("commai", interface="utterances", instances=9)
+    world.reset(Start(seed=0))
+    taught, heard = [], []
+    for step in range(6):
+        said = {"setter": Action(world.spec.rest(), "setter's words")} if step in (1, 2, 4) else {}
+        heard.append(world.step(said).views["solver"].heard)
+        taught.append(world.spoken().strip())
+    assert all(taught[:4])
+    setter = "setter's words"
+    assert heard[:4] == [taught[0], setter, setter, f"{taught[1]} {taught[2]} {taught[3]}"]
+    assert heard[4] == setter and heard[5] == f"{taught[4]} {taught[5]}".strip()
+
+
+def test_the_same_words_of_setter_and_teacher_are_heard_once() -> None:
+    world = registry.make("commai", interface="utterances", instances=9)
+    world.reset(Start(seed=0))
+    opening = world.step({}).views["solver"].heard
+    world.reset(Start(seed=0))
+    assert world.step({"setter": Action(world.spec.rest(), opening)}).views["solver"].heard == opening
+    assert world.step({}).views["solver"].heard == world.spoken().strip()
+
+
 def test_states_with_the_pseudo_words_of_earlier_versions_are_refused() -> None:
     world = registry.make("commai", scramble=True)
     world.reset(Start(seed=0))
