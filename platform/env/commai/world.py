@@ -193,7 +193,7 @@ class CommAI(World):
         self._talk = [*self._talk[-TALK:], (SOLVER, spoken), ("teacher", self._last.heard)]
 
     def _hear(self, named: str | None, taught: str) -> None:
-        """What the solver hears next: the setter's utterance, and one step later what the teacher said in the same step."""
+        """The solver's view: the setter's utterance; a step later, what the teacher said in the same step."""
         if named:
             self._heard, self._unheard = named, taught if taught != named else ""
         elif taught:
