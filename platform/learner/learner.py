@@ -286,6 +286,9 @@ class Learner:
         capturable = self._recorder is not None
         groups = [{**group, "fused": self._fused, "capturable": capturable} for group in optimizer["param_groups"]]
         self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
+        for parameter, kept in self._optimizer.state.items():  # fused Adam takes moments to lie in memory as weights do
+            for name in ("exp_avg", "exp_avg_sq"):
+                kept[name] = torch.empty_like(parameter).copy_(kept[name])
         if self._graphs is not None:
             self._graphs.forget()  # the optimizer's state has other tensors now
         self.updates = state["updates"]

@@ -199,3 +199,27 @@ def test_every_switch_is_off_by_default() -> None:
     agent: Agent = tiny_agent(LineWorld())
     learner: Learner = learner_of(agent, LearnerConfig())
     assert learner.device.type == "cpu"
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("check_lag", [0, 1])
+def test_a_learner_resumes_with_another_layout(before: bool, check_lag: int) -> None:
+    learning_rate = 1e-3
+
+    def resumed(channels_last: bool) -> dict[str, np.ndarray]:
+        agent = tiny_agent(LineWorld(), seed=1)
+        agent.load_state_dict(weights)
+        config = LearnerConfig(learning_rate=learning_rate, channels_last=channels_last, check_lag=check_lag)
+        learner = learner_of(agent, config)
+        learner.load_state(copy.deepcopy(saved))
+        learner.update(demonstrated=demonstrated(agent))
+        return learner.weights()
+
+    agent = tiny_agent(LineWorld())
+    learner = learner_of(agent, LearnerConfig(learning_rate=learning_rate, channels_last=before, check_lag=check_lag))
+    for _ in range(3):
+        learner.update(demonstrated=demonstrated(agent))
+    weights, saved = agent.state_dict(), learner.state()
+    kept, changed = resumed(before), resumed(not before)
+    for name, array in kept.items():
+        assert np.abs(array - changed[name]).max() < 0.02 * learning_rate, name
