@@ -42,6 +42,13 @@ class UnknownFormat(ValueError):
     """The file of an episode was written by a newer version of the platform."""
 
 
+class UnknownEpisode(KeyError):
+    """The store lists no episode of this id; it may have been deleted in the meantime."""
+
+    def __str__(self) -> str:  # of a KeyError with quotes
+        return str(self.args[0])
+
+
 def encode(episode: Episode) -> bytes:
     """Returns the npz file. Raises ValueError if arrays and metadata disagree, so that no such file is ever stored."""
     disagreement = _disagreement(episode)
@@ -225,7 +232,8 @@ class ReadableSource(Protocol):
     """A store or a snapshot."""
 
     def read(self, episode: str) -> Episode:
-        """Returns an episode by its id; raises DamagedEpisode or UnknownFormat if its file can't be read."""
+        """Returns an episode by its id; raises DamagedEpisode or UnknownFormat if its file can't be read, and
+        UnknownEpisode if a store does not list it any more."""
 
 
 def iter_readable(source: ReadableSource, ids: Iterable[str]) -> Iterator[Episode]:
@@ -233,7 +241,7 @@ def iter_readable(source: ReadableSource, ids: Iterable[str]) -> Iterator[Episod
     for identifier in ids:
         try:
             episode = source.read(identifier)
-        except (DamagedEpisode, UnknownFormat) as error:
+        except (DamagedEpisode, UnknownFormat, UnknownEpisode) as error:
             log.warning("skipped: %s", error)
         else:
             yield episode

@@ -36,6 +36,7 @@ from interplay.episodes.catalog_index import (
     sql_condition,
 )
 from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, apply_change, changes_of
+from interplay.episodes.encoding import UnknownEpisode
 
 CATALOG_VERSION = 2
 CATALOG = "catalogue.db"
@@ -84,17 +85,20 @@ class EpisodeCatalog(EpisodeIndex):
         return dict(self._rows("SELECT id, path FROM episodes"))
 
     def path(self, episode: str) -> str:
-        """The path of one episode, relative to the root. Raises KeyError if the index does not list it."""
+        """The path of one episode, relative to the root. Raises UnknownEpisode if the index does not list it."""
         rows = self._rows("SELECT path FROM episodes WHERE id = ?", [episode])
         if not rows:
-            raise KeyError(f"the store has no episode {episode!r}; reindex() finds files put there by others")
+            raise UnknownEpisode(
+                f"the store has no episode {episode!r}: it was deleted, or others have put its file there, which "
+                "interplay reindex finds"
+            )
         return str(rows[0][0])
 
     def entry(self, episode: str) -> CatalogEntry:
-        """The index entry of one episode. Raises KeyError if the store has none of this id, or it is deleted."""
+        """The index entry of one episode. Raises UnknownEpisode if the store has none of this id, or it is deleted."""
         condition = "id = ? AND id NOT IN (SELECT episode FROM deleted)"
         if not self._rows(f"SELECT 1 FROM episodes WHERE {condition}", [episode]):
-            raise KeyError(f"the store has no episode {episode!r}")
+            raise UnknownEpisode(f"the store has no episode {episode!r}")
         return self._entries([episode])[0]
 
     def __len__(self) -> int:

@@ -121,7 +121,7 @@ class EpisodeStore(EpisodeCatalog):
         """An episode by its id.
 
         Raises:
-            KeyError: the store has no episode of this id.
+            UnknownEpisode: the store has no episode of this id.
             DamagedEpisode, UnknownFormat: its file cannot be read.
         """
         return load(self.root / self.path(episode))
@@ -156,7 +156,7 @@ class EpisodeStore(EpisodeCatalog):
     def flag(self, episode: str, reason: str) -> None:
         """Keeps an episode out of lists and later snapshots, unless their filter asks for flagged ones.
 
-        Raises KeyError if the store has no such episode.
+        Raises UnknownEpisode if the store has no such episode.
         """
         self.path(episode)
         self.change({"change": "flag", "episode": episode, "reason": reason})
@@ -206,7 +206,7 @@ class EpisodeStore(EpisodeCatalog):
     def add_marks(self, marks: Sequence[Mark]) -> None:
         """Stores marks; an existing mark of the same id is left unchanged.
 
-        Raises KeyError if the store has no such episode.
+        Raises UnknownEpisode if the store has no such episode.
         """
         for episode in {mark.episode for mark in marks}:
             self.path(episode)
@@ -215,7 +215,7 @@ class EpisodeStore(EpisodeCatalog):
     def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:
         """Records which rater watched which episode, (episode, rater); to leave no mark is a judgment, too.
 
-        Raises KeyError if the store has no such episode.
+        Raises UnknownEpisode if the store has no such episode.
         """
         for episode in {episode for episode, _ in ratings}:
             self.path(episode)

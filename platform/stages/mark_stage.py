@@ -15,7 +15,7 @@ from typing import Any
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import resimulate
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.transcript import DialogueTask, dialogue
@@ -75,17 +75,27 @@ def _mark(run: Run) -> None:
         with Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done) as progress:
             marked = _marked(run, store, waiting, stop)
             while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
-                added = [mark for _, marks in batch for mark in marks or ()]
+                kept = [(watch, marks) for watch, marks in batch if marks is not None and _is_listed(store, watch[1])]
+                added = [mark for _, marks in kept for mark in marks]
                 clock.save()
                 store.add_marks(added)
                 # A mark is a rating, too: one that is lost with its line of the journal leaves no rating without marks.
-                store.add_ratings([(episode, rater) for (rater, episode), marks in batch if marks == []])
+                store.add_ratings([(episode, rater) for (rater, episode), marks in kept if not marks])
                 done += len(batch)
                 progress.log(done, {"marks": len(added) / len(batch)})
         if done < len(everything):
             raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command continues")
         marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants
         clock.finish(episodes=len(ids), marks=marks)
+
+
+def _is_listed(store: EpisodeStore, episode: str) -> bool:
+    """Whether the studio has not deleted an episode in the meantime."""
+    try:
+        store.entry(episode)
+    except UnknownEpisode:
+        return False
+    return True
 
 
 def _rate_what_is_listed(store: EpisodeStore, listed: Path, everything: Sequence[Watch]) -> None:
@@ -124,7 +134,7 @@ def _watched(run: Run, world: World, store: EpisodeStore, each: Watch) -> list[M
     rater, episode = each
     try:
         seen = store.read(episode)
-    except (DamagedEpisode, UnknownFormat) as error:
+    except (DamagedEpisode, UnknownFormat, UnknownEpisode) as error:
         logger.warning("skipped: %s", error)
         return None
     return _rated(run, world, seen, rater, run.config.mark.rater)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.env.world import WorldSpec
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
@@ -282,7 +282,7 @@ def _live(run: Run, spec: WorldSpec) -> LiveResults | None:
         for identifier in store.ids(split=EVALUATION):
             try:
                 meta = store.meta(identifier)
-            except (DamagedEpisode, UnknownFormat) as error:
+            except (DamagedEpisode, UnknownFormat, UnknownEpisode) as error:
                 logger.warning("left out of the live evaluations: %s", error)
                 continue
             player = meta.players[spec.solver]

@@ -146,6 +146,30 @@ def test_marks_that_a_damaged_store_has_lost_are_made_again(straight: list[str],
     assert marks(settings) == marks(straight) and rated(settings) == before
 
 
+@pytest.mark.parametrize("rated_first", [True, False])
+def test_episodes_that_are_deleted_during_the_marking_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rated_first: bool
+) -> None:
+    """One is deleted before it is read, or after it was rated and before its marks are stored."""
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    with opened(settings).store() as store:
+        chosen = store.ids()[0 if rated_first else -1]
+        rate = mark_stage._rated
+
+        def rated_and_deleted(run: Run, world: Any, episode: Any, rater: str, config: RaterConfig) -> Any:
+            found = rate(run, world, episode, rater, config)
+            if chosen in store.ids():
+                store.delete(chosen)
+                store.purge()
+            return found
+
+        monkeypatch.setattr(mark_stage, "_rated", rated_and_deleted)
+        interplay("mark", settings)
+        assert chosen not in store.ids()
+        assert set(store.raters()) == set(store.ids())
+
+
 @pytest.mark.parametrize(
     ("stage", "call", "kept"),
     [
