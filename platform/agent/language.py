@@ -107,7 +107,8 @@ class LanguageHead(nn.Module):
         logits = cast(Tensor, self.next(self.norm(x)))
         forbidden = torch.zeros(places, logits.shape[-1], dtype=torch.bool, device=logits.device)
         forbidden[:, : len(SPECIAL)] = True
-        forbidden[1:, END] = False  # an utterance has at least one word
+        wordless = logits.shape[-1] == len(SPECIAL)
+        forbidden[0 if wordless else 1 :, END] = False  # an utterance has at least one word, if there is any
         forbidden[self.length - 1 :] = True
         forbidden[self.length - 1 :, END] = False
         return logits.masked_fill(forbidden, IMPOSSIBLE_LOGIT)

@@ -14,6 +14,7 @@ from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE_LOGIT
 from interplay.agent.weights import export_weights, load_weights
 from interplay.env.world import Component, WorldSpec
+from interplay.episodes.vocabulary import END, SPECIAL
 
 WORDS = 20
 BINS = (3, 3, 11, 2)
@@ -318,6 +319,17 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
         assert not tokens[~speak].any()
         speeches += int(speak.sum())
     assert 0 < speeches < 40
+
+
+def test_an_agent_without_words_speaks_at_the_probability_that_learning_computes() -> None:
+    """No recording has a word: what it says is empty, and certain."""
+    agent = Agent(SMALL, layout_of(spec(), SMALL), len(SPECIAL))
+    assert agent.language is not None
+    core = torch.randn(6, agent.language.condition.in_features)
+    tokens, log_prob = agent.language.write(core, Noise.of(torch.Generator().manual_seed(0), 6), greedy=False)
+    expected = agent.language.utterance_log_probs(core[None], torch.ones(1, 6, dtype=torch.bool), tokens[None])[0]
+    torch.testing.assert_close(log_prob, expected)
+    assert (tokens[:, 0] == END).all() and not tokens[:, 1:].any()
 
 
 def test_choices_are_drawn_by_their_probabilities() -> None:
