@@ -23,6 +23,7 @@ WANDB_MODES = ("auto", "online", "offline", "disabled")
 WANDB_HOST = "api.wandb.ai"
 STEP_METRIC = "step"
 RUN_ID_FILE = "wandb_run_id"
+WANDB_FILES = ("wandb", RUN_ID_FILE)  # in the folder of a stage
 FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
 
