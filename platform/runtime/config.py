@@ -7,6 +7,8 @@ from typing import Literal
 
 from interplay.core.setting_checks import check_at_least, check_device_name
 
+MOST_SECONDS = 1e9  # of a time limit, 30 years: beyond, timers overflow
+
 
 @dataclass(frozen=True)
 class Resources:
@@ -93,8 +95,10 @@ class RuntimeConfig:
         check_at_least(1, self, "threads", "learners", "actors", "in_flight", "datasets", group="runtime.")
         check_at_least(0, self, "max_lag", "restarts", group="runtime.")
         for name in ("start_limit", "restart_window", "control_limit", "stall_limit"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"runtime.{name} is above 0 seconds, got {getattr(self, name):g}")
+            if not 0 < getattr(self, name) <= MOST_SECONDS:
+                raise ValueError(
+                    f"runtime.{name} is above 0 and at most {MOST_SECONDS:,.0f} seconds, got {getattr(self, name):g}"
+                )
         for name in ("actor", "dataset"):
             if getattr(self, name).gpus:
                 raise ValueError(f"runtime.{name}.gpus is 0: it works on the CPU, got {getattr(self, name).gpus:g}")
