@@ -56,7 +56,7 @@ class TrainingConfig:
 
     updates: int = 1000  # of the whole stage; more of them train a finished stage on
     checkpoint_every: int = 200  # updates between checkpoints
-    log_every: int = 10  # updates between rows of metrics
+    log_every: int = 10  # updates between rows of metrics; each checkpoint has one, too
 
     def __post_init__(self) -> None:
         check_at_least(1, self, "updates", "checkpoint_every", "log_every")

@@ -1,7 +1,7 @@
 """Training loop shared by all stages with a learner.
 
-resume -> step, step, ... -> log every `log_every` updates -> checkpoint every `checkpoint_every` -> save and stop on
-Ctrl-C -> done
+resume -> step, step, ... -> log every `log_every` updates and before a checkpoint -> checkpoint every
+`checkpoint_every` -> save and stop on Ctrl-C -> done
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
         saves = last or scheduled
         averages.add(trainee.step(ahead=not saves, keep=not scheduled))
         watch.beat()
-        if last or update % config.log_every == 0:
+        if saves or update % config.log_every == 0:  # also before a checkpoint, which keeps no sums
             metrics = averages.take()
             metrics["steps"] = trainee.steps
             metrics["steps_per_second"] = (trainee.steps - from_steps) / (time.monotonic() - started)

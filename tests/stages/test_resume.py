@@ -92,6 +92,17 @@ def test_a_killed_run_resumes_bit_for_bit(
     same_runs(unbroken(stage, overlap), killed, stage)
 
 
+def test_means_over_several_updates_are_the_same_after_a_kill(rewarded: Path, tmp_path: Path) -> None:
+    straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
+    settings = [[*twelve(root, "clone", True), "clone.training.log_every=4"] for root in (straight, killed)]
+    interplay("clone", settings[0])
+    result = run_and_signal(["clone", *settings[1]], signal.SIGKILL, AfterCall(LOGGED, 3), tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
+    interplay("clone", settings[1])
+    same_runs(straight, killed, "clone")
+    assert [row["step"] for row in rows(straight / "run/clone/metrics.jsonl")] == [4, 6, 8, 12]
+
+
 def test_a_stop_between_two_checkpoints_changes_nothing(
     rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path
 ) -> None:
