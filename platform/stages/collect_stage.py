@@ -22,7 +22,7 @@ from interplay.runtime.seeding import derive_seed, numpy_generator, torch_genera
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import acting_agent, learned_setters
+from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
 from interplay.stages.stage_config import CollectConfig
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
@@ -69,6 +69,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             before = clock.fact("steps", 0)
             if waiting:
                 if config.solver == "agent":
+                    warn_of_unfinished_agent(run, stage, config.checkpoint)
                     check_start_coverage(run, config.checkpoint, store)
                     if config.setter_agent:
                         check_setter_words(run, config.setter_agent, config.checkpoint)

@@ -47,6 +47,8 @@ class RunConfig:
             raise ValueError(
                 f"run.name names one folder under run.dir, got {self.name!r}; type for example run.name=mine"
             )
+        if self.dir.startswith("~"):
+            raise ValueError(f"run.dir={self.dir} would be a folder called ~ here; type run.dir=$HOME{self.dir[1:]}")
         if self.seed < 0:
             raise ValueError(f"run.seed is at least 0, got {self.seed}")
         if self.round < 1:

@@ -19,7 +19,7 @@ from interplay.stages.reward_source import RewardModel, RewardSource, reward_sou
 from interplay.stages.rollout_parts import STAGE, check_tasks, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from
+from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
 from interplay.stages.stage_folder import StageFolder
 from interplay.stages.trainees import ReinforcementTrainee
 from interplay.stages.training_loop import train_stage
@@ -43,6 +43,7 @@ def reinforce(run: Run) -> None:
         return
     check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)
+    warn_of_unfinished_agent(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
@@ -50,6 +51,8 @@ def reinforce(run: Run) -> None:
         check_setter_words(run, config.setter, config.start)
     rewards = reward_source(run)
     if rewards.model is not None:
+        if not run.config.runtime.reward.follow:
+            warn_of_unfinished_agent(run, STAGE, "reward")
         check_reward_coverage(run, snapshot)
     if clock.fact("start_heldout_listening", None) is None:  # else measured when the stage began
         clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})

@@ -15,7 +15,7 @@ from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from
+from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_start_coverage
@@ -46,6 +46,7 @@ def train_reward(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
+    warn_of_unfinished_agent(run, STAGE, config.start)
     # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
     rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,8 @@ from interplay.stages.stage_folder import StageConflict, StageFolder
 if TYPE_CHECKING:
     from interplay.env.playhouse.world import Playhouse
 
+logger = logging.getLogger(__name__)
+
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
 AGENT_STAGES = ("clone", "clone-setter", "reward", "reinforce")  # those that train an agent
@@ -68,6 +71,19 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
         known = did_you_mean(name, AGENT_STAGES)
         raise CheckpointError(f"{lacks}, which trains no agent.{known} Or give the path of a checkpoint")
     raise CheckpointError(f"{lacks}; type: {run.command(name)}, or give the path of a checkpoint")
+
+
+def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
+    """Says that a stage begins with the agent of another stage of this run that has been stopped or is still training.
+
+    Once: the stage keeps what it has begun with.
+    """
+    if is_of_run(run, name) and not run.stage(stage).has_agent and not run.stage(name).finished:
+        logger.warning(
+            "%s has not finished, and %s begins with its agent of update %d. To begin with the trained one, stop this, "
+            "and type first: %s",
+            *(name, stage, checkpoint_of(run, name).step, run.command(name)),
+        )
 
 
 def is_of_run(run: Run, name: str) -> bool:

@@ -18,6 +18,7 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
+from interplay.stages.stage_folder import write_json
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
 SYNCED = "interplay.core.files:sync"
@@ -305,3 +306,19 @@ def test_two_processes_cannot_run_one_stage(
     assert re.search(r"run/clone is being worked on by process \d+ on \S+; wait until that is done", said)
     assert not (root / "run" / "clone" / "metrics.jsonl").exists()
     interplay("clone", tiny(root))
+
+
+def test_a_stage_says_that_it_begins_with_an_agent_that_is_not_trained(
+    cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(cloned, tmp_path)
+    clone = opened(tiny(root)).stage("clone")
+    record = {**clone.record(), "finished": False}
+    write_json(clone.path / "stage.json", record)
+    for verb in ("collect-agent", "mark", "reward"):
+        interplay(verb, tiny(root))
+    for stage in ("collect-agent", "reward"):
+        assert f"clone has not finished, and {stage} begins with its agent of update {record['updates']}" in caplog.text
+    caplog.clear()
+    interplay("reward", tiny(root, "reward.training.updates=4"))
+    assert "has not finished" not in caplog.text, "it keeps the agent that it has begun with"
