@@ -22,7 +22,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch.compose import KEY, compose
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
-from interplay.launch.traceback_file import keep_traceback
+from interplay.launch.traceback_file import is_of_another_package, keep_traceback
 from interplay.launch.verbs import VERBS
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.crashes import WorkerFailed
@@ -131,6 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
+        elif not isinstance(error, OSError) and is_of_another_package(
+            error
+        ):  # a new world, whose run has no folder yet
+            sys.stderr.write("".join(traceback.format_exception(error)))
         return 1
 
 

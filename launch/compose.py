@@ -153,6 +153,8 @@ def unreadable(override: str) -> str:
     try:
         several = OverridesParser.create().parse_override(override).is_sweep_override()
     except HydraException:
+        if value.startswith("~/"):
+            return f"{key}: the shell replaces ~ only at the beginning of a word; type {key}=$HOME{value[1:]}"
         if value[:1] not in ("{", "["):
             return f"{key}: {value!r} has characters that are to be quoted; type {quoted}"
         example = "{a: 1, b: [2,3]}" if value[0] == "{" else "[a,b]"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import interplay.env
+import interplay.launch
+
 NAME = "error.txt"
+PLATFORM = (Path(interplay.launch.__file__).parent, Path(interplay.env.__file__).parent.parent)
+INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 
 
 def keep_traceback(run: Path, command: Sequence[str], error: BaseException) -> Path | None:
@@ -24,3 +30,10 @@ def keep_traceback(run: Path, command: Sequence[str], error: BaseException) -> P
     except OSError:
         return None
     return file
+
+
+def is_of_another_package(error: BaseException) -> bool:
+    """Whether code was running that is neither of the platform nor of an installed package, as of a new world."""
+    frames = traceback.extract_tb(error.__traceback__)
+    files = [Path(frame.filename).resolve() for frame in frames if not frame.filename.startswith("<")]
+    return not all(any(file.is_relative_to(folder) for folder in (*PLATFORM, *INSTALLED)) for file in files)

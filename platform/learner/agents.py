@@ -126,13 +126,13 @@ def build_agent(
     return Agent(config, layout, len(vocabulary), **has), vocabulary
 
 
-def load_agent(path: Path) -> tuple[Agent, Vocabulary]:
+def load_agent(path: Path | str) -> tuple[Agent, Vocabulary]:
     """The agent of the newest checkpoint at `path`.
 
     Raises:
         CheckpointError: no checkpoint exists, or it can't be read.
     """
-    checkpoint = check_description(read(path))
+    checkpoint = check_description(read(Path(path)))
     agent, vocabulary = build_agent(checkpoint.description)
     agent.load_state_dict(fitting_weights(checkpoint, agent))
     return agent, vocabulary

@@ -6,6 +6,7 @@ The traceback is not lost: the run's error.txt has it.
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import sys
@@ -191,6 +192,36 @@ def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFix
     assert text.count("Traceback (most recent call last)") == 2  # appended
     assert f"interplay clone {' '.join(settings)}" in text
     assert "episode_snapshot.py" in text  # where it was raised
+
+
+def test_an_error_in_a_new_world_shows_its_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first command of a run has no folder in which the traceback could be kept."""
+    (tmp_path / "worlds_of_mine.py").write_text(
+        "from fake_world import LineWorld\n"
+        "class Broken(LineWorld):\n"
+        "    def reset(self, start, observers=None):\n"
+        "        raise ValueError('in my reset')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(
+        "interplay.env.registry.make", lambda name, **_: importlib.import_module("worlds_of_mine").Broken()
+    )
+    assert main(["collect", *tiny(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "interplay collect: in my reset" in said and not (tmp_path / "run").exists()
+    assert "worlds_of_mine.py" in said and "raise ValueError('in my reset')" in said
+
+
+def test_a_refusal_of_the_platform_shows_no_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Traceback" not in refused("clone", tiny(tmp_path), capsys) and not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("typed", ["run.dir=~/runs", 'run.dir="~/runs"'])
+def test_a_tilde_is_refused_with_the_folder_that_it_means(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", typed]) == 2
+    assert "type run.dir=$HOME/runs" in capsys.readouterr().err
 
 
 def test_a_refusal_of_the_run_of_a_seed_keeps_its_traceback(
