@@ -76,7 +76,7 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
 def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
     """Says that a stage begins with the agent of another stage of this run that has been stopped or is still training.
 
-    Once: the stage keeps what it has begun with.
+    A training stage says it once: it keeps what it has begun with.
     """
     if is_of_run(run, name) and not run.stage(stage).has_agent and not run.stage(name).finished:
         logger.warning(
