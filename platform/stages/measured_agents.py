@@ -10,7 +10,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.stages import evaluate_stage, free_play_stage
 from interplay.stages.continue_stage import CONTINUE
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, is_same_player, player_of
+from interplay.stages.shared_parts import AGENT_STAGES, checkpoint_of, is_same_player, outgrown_start, player_of
 from interplay.stages.stage_folder import read_json
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,8 @@ def measured_agents(run: Run) -> list[str]:
 
 
 def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
-    """A sentence for each result of another checkpoint than the newest of its agent, with the command that renews it.
+    """A sentence for each result of another checkpoint than the newest of its agent, with the command that renews it;
+    and for each stage whose first agent has been trained further since.
 
     An agent whose checkpoint is not there any more, or is damaged, which is logged, is left out: nothing newer can be
     measured.
@@ -38,7 +39,8 @@ def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
         labels: printed names of the agents.
     """
     stages = evaluate_stage.stages_of(run)
-    return [
+    begun = [sentence for stage in AGENT_STAGES if (sentence := outgrown_start(run, stage))]
+    return begun + [
         f"{labels[name]} {did} at {_stated(kept)}; {difference}. Measure it again with: {run.command(verb)}"
         for did, verb, folder in MEASUREMENTS
         for name, kept in _measured(run, folder)

@@ -37,7 +37,7 @@ from interplay.learner.agents import (
     load_agent,
     read_description,
 )
-from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
+from interplay.learner.checkpoint import Checkpoint, CheckpointError, latest, read
 from interplay.learner.device import Unavailable, find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
@@ -84,6 +84,33 @@ def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
             "and type first: %s",
             *(name, stage, checkpoint_of(run, name).step, run.command(name)),
         )
+
+
+def outgrown_start(run: Run, stage: str) -> str:
+    """Says that the agent that a training stage began with has been trained further or again since; "" if it has not.
+
+    Only agents of stages of this run are compared. A damaged checkpoint is not reported here.
+    """
+    try:
+        found = latest(run.stage(stage).checkpoints)
+        match found.description if found is not None else {}:
+            case {"start": {"step": int(began), **more}, "config": dict(config)}:
+                name = config.get(settings_group(stage), {}).get("start", "")
+            case _:
+                return ""
+        if not name or not is_of_run(run, name):
+            return ""
+        newest = checkpoint_of(run, name)
+        if newest.step == began and more.get("weights", newest.fingerprint) == newest.fingerprint:
+            return ""
+    except CheckpointError:
+        return ""
+    since = f"is at update {newest.step} now" if newest.step != began else "has been trained anew since"
+    return (
+        f"{stage} began with the agent of update {began} of {name}, which {since}, and keeps it. To begin with the "
+        f"newer one, use a run of its own (run.name=...), or remove {run.stage(stage).path} and type: "
+        f"{run.command(stage)}"
+    )
 
 
 def is_of_run(run: Run, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.allocator import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import outgrown_start
 from interplay.stages.stage_config import TrainingConfig
 from interplay.stages.stage_folder import StageClock, StageFolder
 from interplay.stages.trainees import Trainee
@@ -68,14 +69,20 @@ def train_stage(
 ) -> None:
     """Trains a stage on a snapshot and closes the trainee.
 
-    `start`, the checkpoint that the trainee's initial weights came from, is only recorded.
+    `start`, the checkpoint that the trainee's initial weights came from, is only recorded. A resumed stage keeps the
+    one that it has recorded: the stage of `start` may have been trained further since.
 
     Raises:
         Interrupted, Diverged: see `train`.
     """
     description: dict[str, Any] = {"stage": stage, "snapshot": snapshot.hash}
-    if start is not None:
-        description["start"] = {"path": str(start.path), "step": start.step}
+    resumed = checkpoint.latest(run.stage(stage).checkpoints)
+    if resumed is not None:
+        description |= {"start": began} if (began := resumed.description.get("start")) else {}
+        if sentence := outgrown_start(run, stage):
+            logger.warning("%s", sentence)
+    elif start is not None:
+        description["start"] = {"path": str(start.path), "step": start.step, "weights": start.fingerprint}
     loop = Loop(
         folder=run.stage(stage),
         clock=clock,
@@ -124,25 +131,30 @@ def train(trainee: Trainee, loop: Loop) -> None:
     config, title = loop.config, loop.folder.path.name
     if done >= config.updates:  # `save` may have been killed just before it recorded the last update
         loop.clock.save(updates=done, steps=trainee.steps)
+    progress = Progress(config.updates, "updates", loop.show, title=title, start=done)
     tracker = open_trackers(
         loop.folder.path,
         loop.tracking,
         run=loop.run,
-        progress=Progress(config.updates, "updates", loop.show, title=title, start=done),
+        progress=progress,
         settings=loop.description,
         resume_step=done or None,
     )
     try:
         loop.clock.record_config()
         with StopRequest() as stop, StallWatch(f"{title}: no update has ended") as watch:
-            _updates(trainee, loop, done, tracker, stop, watch)
+            progress.show()
+            for update in _updates(trainee, loop, done, tracker, stop):
+                watch.beat()
+                progress.advance(update)
     except FloatingPointError as error:
         raise Diverged(f"{error}. {_way_out(loop.folder)}") from error
     finally:
         tracker.close()
 
 
-def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest, watch: StallWatch) -> None:
+def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest) -> Iterator[int]:
+    """Trains, logs and saves; yields each update once it is done, before it is logged."""
     config, averages = loop.config, _Averages()
     started, from_steps = time.monotonic(), trainee.steps
     for update in range(done + 1, config.updates + 1):
@@ -151,7 +163,7 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
         scheduled = update % config.checkpoint_every == 0
         saves = last or scheduled
         averages.add(trainee.step(ahead=not saves, keep=not scheduled))
-        watch.beat()
+        yield update
         if saves or update % config.log_every == 0:  # also before a checkpoint, which keeps no sums
             metrics = averages.take()
             metrics["steps"] = trainee.steps

@@ -141,6 +141,29 @@ def test_the_report_names_results_of_an_agent_that_was_trained_since(
     assert json.loads(summary.read_text())["outdated"] == []
 
 
+def test_a_stage_keeps_the_agent_that_it_began_with(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(rewarded, tmp_path)
+    checkpoints, summary = root / "run" / "reward" / "checkpoints", root / "run" / "summary.json"
+    began = checkpoint.read(checkpoints).description["start"]
+    interplay("clone", tiny(root, f"clone.training.updates={began['step'] + 2}"))
+    caplog.clear()
+    interplay("reward", tiny(root, "reward.training.updates=6"))
+    newest = checkpoint.read(checkpoints)
+    assert newest.step == 6 and newest.description["start"] == began
+    sentence = (
+        f"reward began with the agent of update {began['step']} of clone, which is at update {began['step'] + 2} now"
+    )
+    assert sentence in caplog.text
+    interplay("report", tiny(root))
+    assert any(each.startswith(sentence) for each in json.loads(summary.read_text())["outdated"])
+    shutil.rmtree(root / "run" / "clone")
+    interplay("clone", tiny(root, "clone.learner.learning_rate=0.01"))
+    interplay("report", tiny(root))
+    assert any("has been trained anew since" in each for each in json.loads(summary.read_text())["outdated"])
+
+
 def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
     evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
