@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -38,7 +39,8 @@ class Progress(Tracker):
 
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
     and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
-    In a `with` block, long times without a row are logged with the stack of the thread.
+    In a `with` block, the line is shown from the start, and long times without a row are logged with the stack of the
+    thread.
     """
 
     def __init__(
@@ -53,19 +55,20 @@ class Progress(Tracker):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._total, self._unit, self._title = total, unit, title
-        self._show = dict(show)
+        self._labels = dict(show)
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._rewrite = self._stream.isatty()
         self._start_step, self._start_time = start, clock()
-        self._step = start
+        self._step, self._rows = start, 0
         self._latest: dict[str, float] = {}
-        self._shown_at: float | None = None
-        self._shown_step: int | None = None
+        self._shown_at = -math.inf
+        self._has_news = True  # since the line was shown
         self._watch = StallWatch(f"{title} has finished no {unit}".strip())
 
     def __enter__(self) -> Progress:
         self._watch.__enter__()
+        self.show()
         return self
 
     def __exit__(
@@ -74,17 +77,35 @@ class Progress(Tracker):
         self._watch.__exit__(kind, error, stack)
         self.close()
 
-    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+    def show(self) -> None:
+        """Shows the line now."""
+        line = self.line()
+        if self._rewrite:
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write("\r\x1b[K" + line[:width])
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+        self._shown_at, self._has_news = self._clock(), False
+
+    def advance(self, step: int) -> None:
+        """A step without a row of metrics is done."""
         self._watch.beat()
-        self._step = step
-        self._latest.update({label: metrics[name] for label, name in self._show.items() if name in metrics})
-        wait = REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS
-        if self._shown_at is None or self._clock() - self._shown_at >= wait:
-            self._draw()
+        self._step, self._has_news = step, True
+        if self._clock() - self._shown_at >= (REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS):
+            self.show()
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        is_first = not self._rows
+        self._rows += 1
+        self._latest.update({label: metrics[name] for label, name in self._labels.items() if name in metrics})
+        self.advance(step)
+        if is_first and self._has_news:
+            self.show()
 
     def close(self) -> None:
-        if self._step != self._shown_step:
-            self._draw()
+        if self._has_news:
+            self.show()
         if self._rewrite:
             self._stream.write("\n")
         self._stream.flush()
@@ -100,13 +121,3 @@ class Progress(Tracker):
             parts.append(f"{format_duration((self._total - self._step) / rate)} left")
         parts += [f"{label} {format_number(value)}" for label, value in self._latest.items()]
         return "  ".join(parts)
-
-    def _draw(self) -> None:
-        line = self.line()
-        if self._rewrite:
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write("\r\x1b[K" + line[:width])
-        else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
-        self._shown_at, self._shown_step = self._clock(), self._step

@@ -103,6 +103,23 @@ def test_the_rate_of_a_resumed_run_leaves_out_what_was_done_before() -> None:
     assert progress.line() == "600/1,000 steps  10 steps/s  0:40 left"
 
 
+def test_the_line_is_shown_before_the_first_row_of_metrics() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with Progress(1000, "updates", {"loss": "loss"}, title="clone", stream=stream, clock=clock) as progress:
+        assert stream.getvalue() == "clone 0/1,000 updates\n"
+        for update in range(1, 5):
+            clock.now += 10
+            progress.advance(update)
+        progress.log(4, {"loss": 0.5})
+        progress.log(5, {"loss": 0.25})
+    assert stream.getvalue().splitlines()[1:] == [
+        "clone 2/1,000 updates  0.1 updates/s  2:46:20 left",
+        "clone 4/1,000 updates  0.1 updates/s  2:46:00 left",
+        "clone 4/1,000 updates  0.1 updates/s  2:46:00 left  loss 0.5",
+        "clone 5/1,000 updates  0.125 updates/s  2:12:40 left  loss 0.25",
+    ]
+
+
 class FakeWandb:
     """Checks what it is given as wandb 0.31 does, and remembers it."""
 
