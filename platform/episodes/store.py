@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -96,7 +97,8 @@ class Reindexed:
 
 
 def _is_named(rater: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(rater, pattern) for pattern in patterns)
+    """Whether one of the patterns fits; without patterns, all raters are named."""
+    return not patterns or any(fnmatchcase(rater, pattern) for pattern in patterns)
 
 
 class EpisodeStore(EpisodeCatalog):
@@ -265,25 +267,30 @@ class EpisodeStore(EpisodeCatalog):
         mix: Mapping[str, float] | None = None,
         raters: Collection[str] = (),
         keep: Callable[[CatalogEntry], bool] | None = None,
+        until: float = math.inf,
     ) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
         With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs. With
-        `keep`, only the episodes for which it is true.
+        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only what was recorded,
+        marked and rated up to then.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
-        entries = [entry for entry in self.entries(chosen) if keep is None or keep(entry)]
+        entries = [e for e in self.entries(chosen) if e.created <= until and (keep is None or keep(e))]
         ids = [entry.id for entry in entries]
-        marks, watched = self.marks(ids), self.raters(ids)
-        if raters:
-            marks = [mark for mark in marks if _is_named(mark.rater, raters)]
-            watched = {each: tuple(r for r in names if _is_named(r, raters)) for each, names in watched.items()}
-            if chosen.marked or chosen.rated:
-                kept = {mark.episode for mark in marks} if chosen.marked else {e for e, r in watched.items() if r}
-                entries = [entry for entry in entries if entry.id in kept]
+        marks = [mark for mark in self.marks(ids) if mark.created <= until and _is_named(mark.rater, raters)]
+        rated = {(mark.episode, mark.rater) for mark in marks}
+        rated.update(self._rows("SELECT episode, rater FROM ratings WHERE at <= ?", [until]))
+        watched = {
+            episode: tuple(rater for rater in names if _is_named(rater, raters) and (episode, rater) in rated)
+            for episode, names in self.raters(ids).items()
+        }
+        if chosen.marked or chosen.rated:
+            kept = {mark.episode for mark in marks} if chosen.marked else {e for e, names in watched.items() if names}
+            entries = [entry for entry in entries if entry.id in kept]
         path = self.root / "snapshots" / f"{name}.db"
         freeze(path, entries, marks, watched, chosen, mix)
         return Snapshot(path)

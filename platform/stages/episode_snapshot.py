@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -125,7 +126,24 @@ def _freeze(
     if name == stage:
         _warn_of_unfinished(run, stage)
     with run.store() as store:
-        return store.snapshot(path.stem, where, mix, raters, keep) if store.entries(where) else None
+        return store.snapshot(path.stem, where, mix, raters, keep, _until(run, stage)) if store.entries(where) else None
+
+
+def _until(run: Run, stage: str) -> float:
+    """When the run that this one is a baseline of froze what its stage learns from, in seconds since 1970.
+
+    A baseline takes nothing that was recorded or marked later. Infinity in any other run, before that stage has begun,
+    and for a variant whose raters mark themselves.
+    """
+    if run.base is None or run.stage("mark").record() != StageFolder(run.base / "mark").record():
+        return math.inf
+    base = replace(run, root=run.base, base=None)
+    path = base.snapshot_path(stage)
+    if not path.exists() or not _has_results(base, stage):
+        return math.inf
+    frozen = Snapshot(path)
+    held = [*(entry.created for entry in frozen.entries()), *(mark.created for mark in frozen.marks())]
+    return max([*held, path.stat().st_mtime])  # the clock of a file server may be late
 
 
 def _warn_of_unfinished(run: Run, stage: str) -> None:
