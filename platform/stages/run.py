@@ -230,8 +230,9 @@ def _check_same_world(root: Path, config: Config) -> None:
     both = before.keys() & now.keys()
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
+        typed = " ".join(map(shlex.quote, _recorded_words(root / CONFIG_FILE)))
+        again = f"Type the settings of this run again: {typed}" if typed else "This run has the default settings of env"
         raise StageConflict(
-            f"{root} holds episodes of another world ({first_of(changed)}). Type the env=... and experiment=... of "
-            f"this run again ({root / 'config.json'} has its settings), or give the new world a run of its own with "
-            "run.name=..."
+            f"{root} holds episodes of another world ({first_of(changed)}). {again} ({root / CONFIG_FILE} has all), or "
+            "give the new world a run of its own with run.name=..."
         )

@@ -193,6 +193,7 @@ def test_a_message_names_a_few_of_many_differences(tmp_path: Path, capsys: pytes
     said = refused("collect", tiny(tmp_path, house=("env=playhouse",)), capsys)
     assert "holds episodes of another world (env." in said
     assert said.count(" -> ") == MAX_DIFFERENCES and re.search(r", and \d+ more\)", said)
+    assert "Type the settings of this run again: env=room 'env.objects=[2,3]'" in said
 
 
 def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path: Path) -> None:
