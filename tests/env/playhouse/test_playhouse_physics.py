@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -246,6 +248,36 @@ def test_what_sleeps_is_saved_where_it_lies_now() -> None:
     geom = simulation.compiled.object_geoms[0][0]
     assert simulation.data.geom_xpos[geom] == pytest.approx(simulation.data.qpos[4:7], abs=1e-9)
     assert math.dist(simulation.data.qpos[4:6], simulation.house.things[0].position[:2]) > 0.2
+
+
+@pytest.fixture
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_sleeping_thing_at_the_start_of_a_player_is_loaded_awake_without_a_warning(
+    working_directory: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    simulation = _room_with("block")
+    simulation.data.qpos[4:6] = simulation.house.starts[SOLVER][:2]
+    assert simulation.data.tree_asleep[2] >= 0
+    simulation.save()
+    assert simulation.data.tree_asleep[2] < 0
+    assert [(each.levelname, "could be slept" in each.message) for each in caplog.records] == [("DEBUG", True)]
+    assert capfd.readouterr() == ("", "") and not list(working_directory.iterdir())
+
+
+def test_warnings_of_mujoco_are_logged_and_not_written_to_files(
+    working_directory: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    simulation = _room_with("block")
+    simulation.data.qvel[0] = math.nan
+    mujoco.mj_step(simulation.model, simulation.data)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING" and "MuJoCo: Nan, Inf or huge value in QVEL" in record.message
+    assert capfd.readouterr() == ("", "") and not list(working_directory.iterdir())
 
 
 def test_mujoco_reads_no_clock() -> None:

@@ -8,6 +8,7 @@ information that the save does not.)
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,6 +43,19 @@ def _zero() -> float:
 # MuJoCo reads a clock several times in every substep, for timers that are not used here: an eighth of a substep.
 _NO_CLOCK = c_function("float64()", _zero)
 mujoco.set_mjcb_time(_NO_CLOCK.ctypes)
+
+log = logging.getLogger(__name__)
+
+
+def _log_warning(message: str) -> None:
+    """Logs a warning of MuJoCo, which would also write it to MUJOCO_LOG.TXT in the working directory."""
+    # `Simulation.load` resets with the avatars at their starts. Of the bodies that slept, MuJoCo then leaves awake
+    # those that touch an awake one. Saving loads, too, so that the live simulation and a restored one stay the same.
+    expected = "marked as sleep='init'" in message
+    log.log(logging.DEBUG if expected else logging.WARNING, "MuJoCo: %s", message)
+
+
+mujoco.set_mju_user_warning(_log_warning)
 
 Move = Sequence[float]  # one player in one frame: a float per entry of `action_codec.COMPONENTS`
 
