@@ -127,7 +127,7 @@ def build_agent(
 
 
 def load_agent(path: Path | str) -> tuple[Agent, Vocabulary]:
-    """The agent of the newest checkpoint at `path`.
+    """The agent of the newest checkpoint at `path`, which may also be the folder of a stage, as runs/demo/clone.
 
     Raises:
         CheckpointError: no checkpoint exists, or it can't be read.

@@ -136,16 +136,19 @@ def latest(root: Path) -> Checkpoint | None:
 
 
 def read(path: Path) -> Checkpoint:
-    """Open the checkpoint at `path`: a checkpoint's own folder, or a folder of several (then the newest).
+    """Open the checkpoint at `path`: its own folder, or the newest in a folder of several or in that of a stage.
 
     Raises:
         CheckpointError: no checkpoint exists, or it is damaged or of an unknown format.
     """
     file = path / "checkpoint.json"
     if not file.exists():
-        if complete(path):
-            return read(complete(path)[-1])
-        raise CheckpointError(f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt")
+        if found := complete(path) or complete(path / "checkpoints"):
+            return read(found[-1])
+        raise CheckpointError(
+            f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt, or that of a "
+            "stage with checkpoints/, as runs/demo/clone"
+        )
     try:
         description = json.loads(file.read_text())
     except (ValueError, OSError, RecursionError) as error:

@@ -42,7 +42,7 @@ from interplay.learner.device import Unavailable, find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
-from interplay.stages.stage_folder import StageConflict, StageFolder
+from interplay.stages.stage_folder import StageConflict
 
 if TYPE_CHECKING:
     from interplay.env.playhouse.world import Playhouse
@@ -63,9 +63,7 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
     if is_of_run(run, name):
         return _of_role(check_description(read(run.stage(name).checkpoints)), role)
     if "/" in name or Path(name).exists():
-        stage = StageFolder(Path(name))
-        path = stage.checkpoints if stage.has_agent else Path(name)
-        return _of_role(_of_this_world(run, check_description(read(path))), role)
+        return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)
     lacks = f"{run.root} has no checkpoint of the stage {name!r}"
     if name not in AGENT_STAGES:
         known = did_you_mean(name, AGENT_STAGES)

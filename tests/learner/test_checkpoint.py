@@ -154,6 +154,14 @@ def test_a_missing_checkpoint(tmp_path: Path) -> None:
         checkpoint.read(tmp_path)
 
 
+def test_the_folder_of_a_stage_leads_to_its_newest_checkpoint(tmp_path: Path) -> None:
+    for step in (3, 5):
+        path = save(tmp_path / "clone" / "checkpoints", step)
+    assert checkpoint.read(tmp_path / "clone").path == path
+    with pytest.raises(CheckpointError, match=r"or that of a stage with checkpoints/, as runs/demo/clone"):
+        checkpoint.read(tmp_path)
+
+
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, 5)
     (path / "checkpoint.json").write_text(json.dumps({"format": FORMAT_VERSION + 1, "step": 5}))
