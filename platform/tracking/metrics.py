@@ -67,6 +67,13 @@ def read_metrics(path: Path | str) -> list[dict[str, Any]]:
     """Returns the rows of a metrics file, without a last line that a kill cut short.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: another line is not a row of metrics.
     """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no metrics file {path}; give the metrics.jsonl of a training stage that has begun, as "
+            "runs/demo/reinforce/metrics.jsonl"
+        )
     return JsonLines(path, key="step").read()
