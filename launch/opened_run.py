@@ -14,7 +14,7 @@ import torch
 from interplay.core.settings_validation import did_you_mean
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
-from interplay.stages.run import Run, open_run, recorded_env
+from interplay.stages.run import Run, env_if_recorded, open_run
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def existing(config: Config) -> Run:
     """The run with its own world, whatever else is typed, for verbs that only read it. Raises ValueError as
     `refuse_missing`."""
     refuse_missing(config)
-    return opened(replace(config, env=recorded_env(config.run.root) or config.env))
+    return opened(replace(config, env=env_if_recorded(config.run.root) or config.env))
 
 
 def refuse_missing(config: Config) -> None:

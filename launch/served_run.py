@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from interplay.stages.config import Config
-from interplay.stages.run import Run, open_run, recorded_env
+from interplay.stages.run import Run, env_if_recorded, open_run
 from interplay.studio.web.studio_context import ServedRun
 
 
 def served_run(config: Config) -> ServedRun:
     """The run as its studio serves it."""
     root = config.run.root
-    env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
+    env = env_if_recorded(root)  # the world of the run's episodes, whatever else is typed here
     if env is None:
         run = open_run(config)
         run.record_config()  # before people record episodes of its world

@@ -197,8 +197,20 @@ def ignore_activity(activity: str) -> None:
     """In process, nothing watches the learner."""
 
 
-def recorded_env(root: Path) -> Mapping[str, Any] | None:
-    """The settings of the world of the run in `root`, under their current names; None if there is no run yet.
+def recorded_env(root: Path | str) -> Mapping[str, Any]:
+    """The settings of the world of the run in `root`, under their current names.
+
+    Raises:
+        ValueError: there is no run, or its configuration is damaged.
+    """
+    env = env_if_recorded(Path(root))
+    if env is None:
+        raise ValueError(f"there is no run in {root}: it has no {CONFIG_FILE}; give the folder of a run, as runs/demo")
+    return env
+
+
+def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
+    """As `recorded_env`; None if there is no run yet.
 
     Raises:
         ValueError: the run's configuration is damaged.
@@ -223,7 +235,7 @@ def _recorded_words(file: Path) -> tuple[str, ...]:
 
 def _check_same_world(root: Path, config: Config) -> None:
     """Refuses a second world in one store: its episodes would be cloned as if they were of the first."""
-    before, now = recorded_env(root), json.loads(json.dumps(dict(config.env)))
+    before, now = env_if_recorded(root), json.loads(json.dumps(dict(config.env)))
     if before is None or not any((root / "store" / "episodes").glob("*/*.npz")):
         return
     # A setting that is newer than the run had its default's effect then, so only settings of both are compared.

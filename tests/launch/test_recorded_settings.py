@@ -137,9 +137,11 @@ def test_a_refused_first_command_records_nothing(tmp_path: Path, capsys: pytest.
     refused("collect", tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1")), capsys)
     refused("collect", tiny(tmp_path, "collect.setter.kinds={juggle: 1.0}"), capsys)
     interplay("look", tiny(tmp_path))
-    assert recorded_env(tmp_path / "run") is None
+    with pytest.raises(ValueError, match=r"there is no run in .*run: it has no config\.json; give the folder of a run"):
+        recorded_env(str(tmp_path / "run"))
     config = compose(tiny(tmp_path))
-    assert served_run(config).env == config.env and recorded_env(tmp_path / "run") is not None
+    assert served_run(config).env == config.env
+    assert recorded_env(str(tmp_path / "run")).keys() == config.env.keys()
     interplay("collect", tiny(tmp_path))
 
 
