@@ -176,7 +176,7 @@ def recorded_starts(folder: Path, world: GymnasiumWorld, seed: int) -> Snapshot:
     ]
     seat = ScriptedSeat(SolverConfig(skill=1.0), 1, rng)
     collector = EpisodeCollector(worlds=[world], seat=seat, config=RecordingConfig(3, 1), world_config={})
-    with EpisodeStore(folder) as store:
+    with EpisodeStore(folder, create=True) as store:
         for _, episode in collector.collect(requests):
             store.append(episode)
         return store.snapshot("starts")

@@ -244,7 +244,7 @@ def record_episode(
 
 def make_snapshot(folder: Path, episodes: Sequence[Episode], marks: Sequence[Mark] = ()) -> Snapshot:
     """A snapshot of a new store with these episodes and marks."""
-    with EpisodeStore(folder) as store:
+    with EpisodeStore(folder, create=True) as store:
         for episode in episodes:
             store.append(episode)
         store.add_marks(list(marks))

@@ -28,9 +28,10 @@ from typing import Self
 
 from interplay.core.files import TEMPORARY_SUFFIX, check_links, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
+from interplay.episodes.catalog_journal import JOURNAL
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
-from interplay.episodes.episode_catalog import EpisodeCatalog
+from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.snapshot import Snapshot, freeze
 
 EPISODE_SUFFIX = ".npz"
@@ -102,10 +103,19 @@ def _is_named(rater: str, patterns: Collection[str]) -> bool:
 
 
 class EpisodeStore(EpisodeCatalog):
-    """The open store: its catalog and its files. Other processes of the same host may have it open, too."""
+    """The open store: its catalog and its files. Other processes of the same host may have it open, too.
 
-    def __init__(self, root: Path | str, *, rebuild: bool = False) -> None:
+    `create` makes a store that does not exist yet.
+
+    Raises:
+        ValueError: there is no store in `root`, or it can't be made, or a newer version of the platform wrote it.
+        DamagedCatalog: its catalog can't be read; the message says what to type. Any method may raise it.
+    """
+
+    def __init__(self, root: Path | str, *, create: bool = False, rebuild: bool = False) -> None:
         self.root = Path(root)
+        if not create:
+            self._refuse_missing()
         try:
             (self.root / "episodes").mkdir(parents=True, exist_ok=True)
             (self.root / "snapshots").mkdir(exist_ok=True)
@@ -114,6 +124,18 @@ class EpisodeStore(EpisodeCatalog):
             raise ValueError(f"the store {self.root} can't be made ({error.strerror}: {error.filename})") from error
         self._files = EpisodeFiles(self.root)
         super().__init__(self.root, rebuild=rebuild)
+
+    def _refuse_missing(self) -> None:
+        """Refuses a folder that is no store, so that a mistyped path does not become an empty one."""
+        if any((self.root / part).exists() for part in ("episodes", CATALOG, JOURNAL)):
+            return
+        check_links(self.root / "episodes")
+        store = self.root / "store"
+        hint = f"; its store is {store}" if (store / "episodes").is_dir() else ", as runs/demo/store"
+        raise ValueError(
+            f"{self.root} is no episode store: it has no folder episodes. Give the store of a run that has recordings"
+            f"{hint}. To make a new one: EpisodeStore(path, create=True)"
+        )
 
     def append(self, episode: Episode) -> None:
         """Stores an episode. Raises as `EpisodeFiles.place` does."""

@@ -110,8 +110,8 @@ class Run:
         return registry.make(settings.pop("name"), **settings)
 
     def store(self) -> EpisodeStore:
-        """The run's episode store; one process at a time may hold it open."""
-        return EpisodeStore(self.root / "store")
+        """The run's episode store, made if necessary; one process at a time may hold it open."""
+        return EpisodeStore(self.root / "store", create=True)
 
     def stage(self, name: str) -> StageFolder:
         """The folder of a stage of this round, or of the round that a name as "round-1/reinforce" states."""

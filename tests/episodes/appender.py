@@ -8,7 +8,7 @@ from interplay.episodes.encoding import load
 from interplay.episodes.episode import new_episode_id
 from interplay.episodes.store import EpisodeStore
 
-store, episode = EpisodeStore(Path(sys.argv[1])), load(Path(sys.argv[2]))
+store, episode = EpisodeStore(Path(sys.argv[1]), create=True), load(Path(sys.argv[2]))
 while True:
     copy = replace(episode, meta=replace(episode.meta, id=new_episode_id()))
     store.append(copy)

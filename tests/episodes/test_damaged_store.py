@@ -32,7 +32,7 @@ MARKS = 300  # so that the tables span several pages
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder with a store of four episodes, many marks, one undone mark, one deleted episode."""
     root = tmp_path_factory.mktemp("sound") / "run"
-    with EpisodeStore(root / "store") as store:
+    with EpisodeStore(root / "store", create=True) as store:
         for number in range(4):
             store.append(record_episode(Corridor(), seed=number, steps=6)[0])
         ids = store.ids()
@@ -179,7 +179,7 @@ def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert "is no episode store" in said and "run.name=NAME" in said
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="can't be made"):
-        EpisodeStore(tmp_path / "file")
+        EpisodeStore(tmp_path / "file", create=True)
 
 
 @pytest.mark.parametrize("verb", ["collect", "clone", "reindex"])

@@ -26,7 +26,7 @@ STEPS = [3, 9, 1, 14, 5, 7]
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
     """Six episodes of different lengths, ids 0 to 5 in hex."""
-    store = EpisodeStore(tmp_path)
+    store = EpisodeStore(tmp_path, create=True)
     for number, steps in enumerate(STEPS):
         episode = record_episode(Corridor(), seed=number, steps=steps)[0]
         store.append(dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, id=f"{number:028x}")))
@@ -117,7 +117,7 @@ def shared_snapshot(factory: pytest.TempPathFactory) -> Snapshot:
     """One snapshot for all examples of a property."""
     root = factory.getbasetemp() / "shared"
     if not root.exists():
-        store = EpisodeStore(root)
+        store = EpisodeStore(root, create=True)
         for number, steps in enumerate(STEPS):
             store.append(record_episode(Corridor(), seed=number, steps=steps)[0])
         store.snapshot("run")

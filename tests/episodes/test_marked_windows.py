@@ -27,7 +27,7 @@ def name(number: int) -> str:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    store = EpisodeStore(tmp_path)
+    store = EpisodeStore(tmp_path, create=True)
     for number, steps in enumerate(STEPS):
         episode = record_episode(Corridor(), seed=number, steps=steps)[0]
         store.append(dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, id=name(number))))
@@ -101,7 +101,7 @@ def test_a_cursor_of_other_windows_is_refused(snapshot: Snapshot) -> None:
 
 
 def test_without_marks_there_are_no_windows(tmp_path: Path) -> None:
-    store = EpisodeStore(tmp_path)
+    store = EpisodeStore(tmp_path, create=True)
     store.append(record_episode(Corridor(), seed=0, steps=4)[0])
     with pytest.raises(ValueError, match="mark some first: interplay mark"):
         reader_of(store.snapshot("run"), 0)

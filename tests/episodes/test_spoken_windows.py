@@ -29,7 +29,7 @@ def name(number: int) -> str:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    store, frames = EpisodeStore(tmp_path), Corridor().spec.frames_per_step
+    store, frames = EpisodeStore(tmp_path, create=True), Corridor().spec.frames_per_step
     for number, steps in enumerate(STEPS):
         episode = record_episode(Corridor(), seed=number, steps=steps)[0]
         said = [Utterance(step * frames, "solver", "yes") for step in SPOKEN.get(number, ())]
@@ -98,7 +98,7 @@ def test_an_unreadable_episode_is_left_out(snapshot: Snapshot, caplog: pytest.Lo
 
 def with_dialogue(root: Path, *said: tuple[int, str]) -> Snapshot:
     """A store of one episode of 30 steps with these utterances, by step and role."""
-    store, frames = EpisodeStore(root), Corridor().spec.frames_per_step
+    store, frames = EpisodeStore(root, create=True), Corridor().spec.frames_per_step
     episode = record_episode(Corridor(), seed=1, steps=30)[0]
     utterances = tuple(Utterance(step * frames, role, "walk") for step, role in said)
     meta = dataclasses.replace(episode.meta, id=name(0), utterances=utterances)

@@ -30,7 +30,7 @@ def episode(seed: int, steps: int = 6, **settings: object) -> Episode:
 
 
 def filled(root: Path, count: int = 4) -> tuple[EpisodeStore, list[str]]:
-    store = EpisodeStore(root)
+    store = EpisodeStore(root, create=True)
     episodes = [episode(seed, split="heldout" if seed == 0 else "train", round=seed // 2) for seed in range(count)]
     for one in episodes:
         store.append(one)
@@ -38,7 +38,7 @@ def filled(root: Path, count: int = 4) -> tuple[EpisodeStore, list[str]]:
 
 
 def test_an_appended_episode_is_read_back(tmp_path: Path) -> None:
-    store = EpisodeStore(tmp_path)
+    store = EpisodeStore(tmp_path, create=True)
     written = episode(1)
     store.append(written)
     assert_same_episode(store.read(written.meta.id), written)
@@ -67,10 +67,19 @@ def test_episodes_are_found_by_their_metadata(tmp_path: Path) -> None:
     assert [entry.steps for entry in store.entries(EpisodeFilter(rounds_before=1))] == [6, 6]
 
 
+def test_a_mistyped_path_is_refused_and_makes_no_store(tmp_path: Path) -> None:
+    filled(tmp_path / "run" / "store")
+    for typed, hint in (("rnu/store", "as runs/demo/store"), ("run", "its store is .*run/store")):
+        with pytest.raises(ValueError, match=rf"{typed} is no episode store: .*{hint}.*make a new one: EpisodeStore"):
+            EpisodeStore(tmp_path / typed)
+    assert [path.name for path in tmp_path.glob("*")] == ["run"]
+    assert [path.name for path in tmp_path.glob("run/*")] == ["store"]
+
+
 def test_a_temporary_controller_is_found_too(tmp_path: Path) -> None:
     plain = episode(1)
     control = {**plain.meta.control, "solver": [(0, "agent"), (8, "human")]}
-    store = EpisodeStore(tmp_path)
+    store = EpisodeStore(tmp_path, create=True)
     store.append(dataclasses.replace(plain, meta=dataclasses.replace(plain.meta, control=control)))
     assert store.ids(kinds={"solver": "human"}) == [plain.meta.id]
 
@@ -231,7 +240,7 @@ def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
 
 
 def test_a_catalog_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
-    EpisodeStore(tmp_path).close()
+    EpisodeStore(tmp_path, create=True).close()
     with sqlite3.connect(tmp_path / "catalogue.db") as database:
         database.execute("PRAGMA user_version = 7")
     database.close()

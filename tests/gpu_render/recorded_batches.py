@@ -60,7 +60,7 @@ def recorded(config: PlayhouseConfig, seed: int) -> Episode:
 
 def snapshot(folder: Path, config: PlayhouseConfig) -> Snapshot:
     """Three episodes in three houses, whose ids, and so their order, are the same in every process."""
-    with EpisodeStore(folder) as store:
+    with EpisodeStore(folder, create=True) as store:
         for seed in range(3):
             episode = recorded(config, seed)
             store.append(replace(episode, meta=replace(episode.meta, id=f"{seed:028x}")))

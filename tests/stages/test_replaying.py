@@ -136,7 +136,7 @@ def test_an_unknown_episode_is_refused_with_the_closest_id(
 
 def test_without_an_episode_the_newest_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     episode, _ = record_episode(LineWorld(), 3, 4)
-    with EpisodeStore(tmp_path / "run" / "store") as store:
+    with EpisodeStore(tmp_path / "run" / "store", create=True) as store:
         for number in range(10):
             store.append(with_number(episode, number))
     interplay("replay", [f"run.dir={tmp_path}"])
@@ -190,7 +190,7 @@ def test_a_recording_that_was_left_out_is_found(tmp_path: Path) -> None:
 
 def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     episode, _ = record_episode(LineWorld(), 3, 4)
-    with EpisodeStore(tmp_path / "run" / "store") as store:
+    with EpisodeStore(tmp_path / "run" / "store", create=True) as store:
         for number in range(40):
             store.append(with_number(episode, number))
     said = refused("replay", [f"{20:028x}x", f"run.dir={tmp_path}"], capsys)
@@ -207,7 +207,7 @@ def test_a_world_without_portraits_shows_the_agents_images_if_any(
     monkeypatch.setattr(registry, "_REGISTERED", {"line": line_world})
     episode, _ = record_episode(LineWorld(image=image), 3, 12)
     episode = replace(episode, meta=replace(episode.meta, world_config={"image": image}))
-    with EpisodeStore(tmp_path / "run" / "store") as store:
+    with EpisodeStore(tmp_path / "run" / "store", create=True) as store:
         store.append(episode)
     typed = [episode.meta.id, f"run.dir={tmp_path}", *SHORT]
     if image:

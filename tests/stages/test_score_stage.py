@@ -45,7 +45,7 @@ def test_novelty_is_the_distance_to_the_nearest_marked_recording() -> None:
 
 
 def test_an_episode_that_was_deleted_while_it_was_scored_gets_no_score(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         for seed in range(2):
             store.append(record_episode(LineWorld(), seed, 6)[0])
         kept, gone = store.ids()

@@ -47,7 +47,7 @@ def played(world: World, seed: int = 3, steps: int = STEPS) -> tuple[Episode, li
 def fill_store(root: Path, episodes: int, said: Sequence[Utterance] = (), steps: int = STEPS) -> list[str]:
     """Records episodes into the store of the run in `root`; in each of them the same was said."""
     world = house()
-    with EpisodeStore(root / "store") as store:
+    with EpisodeStore(root / "store", create=True) as store:
         for seed in range(episodes):
             episode, _ = played(world, seed, steps)
             store.append(replace(episode, meta=replace(episode.meta, utterances=tuple(said))))

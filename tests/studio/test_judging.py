@@ -32,7 +32,7 @@ ALL = SCENARIOS * len(AGENTS) * CONTINUATIONS
 @pytest.fixture
 def episodes(tmp_path: Path) -> list[Episode]:
     found = [record_episode(LineWorld(), seed, 6)[0] for seed in range(SCENARIOS)]
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         for episode in found:
             store.append(episode)
     return found

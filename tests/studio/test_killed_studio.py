@@ -51,7 +51,7 @@ class Poster(threading.Thread):
 
 @pytest.mark.slow
 def test_a_killed_studio_loses_no_acknowledged_mark(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
     rng, port = random.Random(1), free_port()
     kept: list[str] = []

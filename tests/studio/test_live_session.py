@@ -127,7 +127,7 @@ def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cu
 
 def judged_session(root: Path) -> SessionSettings:
     """The settings of a session that was killed while its setter judged what was open at the end."""
-    EpisodeStore(root).close()  # the web process has made it
+    EpisodeStore(root, create=True).close()  # the web process has made it
     given = settings(root, live=LiveConfig(seconds=1.6, judge_open=True))
     killed = session(given)
     killed.begin()

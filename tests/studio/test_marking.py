@@ -24,7 +24,7 @@ STEPS = 10
 
 def filled(root: Path, episodes: int) -> list[str]:
     """Episodes of the line world in the store of a run."""
-    with EpisodeStore(root / "store") as store:
+    with EpisodeStore(root / "store", create=True) as store:
         for seed in range(episodes):
             store.append(record_episode(LineWorld(), seed, STEPS)[0])
         return store.ids()

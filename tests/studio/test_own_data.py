@@ -25,7 +25,7 @@ from interplay.studio.studies.study import FIRST_PLAY
 
 
 def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
     with open_studio(tmp_path) as studio:
         (episode,) = studio.store.ids()
@@ -57,7 +57,7 @@ def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) ->
 
 
 def test_the_marks_of_others_survive_a_deletion_and_a_rebuilt_catalog(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
         (episode,) = store.ids()
         store.add_marks([Mark(episode, "p-aaaaaa", 3, 1), Mark(episode, "p-bbbbbb", 4, -1)])
@@ -68,7 +68,7 @@ def test_the_marks_of_others_survive_a_deletion_and_a_rebuilt_catalog(tmp_path: 
 
 
 def test_adjudications_are_downloaded_and_deleted_too(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
         (episode,) = store.ids()
     with open_studio(tmp_path) as studio:
@@ -86,7 +86,7 @@ def test_adjudications_are_downloaded_and_deleted_too(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_that_holds_a_rater_without_marks_is_named(tmp_path: Path) -> None:
-    with EpisodeStore(tmp_path / "store") as store:
+    with EpisodeStore(tmp_path / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
         store.add_ratings([(store.ids()[0], "p-aaaaaa")])
         store.snapshot("reward")

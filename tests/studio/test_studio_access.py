@@ -101,7 +101,7 @@ BODIES = {  # valid ones, so that a refusal is for the role
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioContext]:
     root = tmp_path_factory.mktemp("run")
-    with EpisodeStore(root / "store") as store:
+    with EpisodeStore(root / "store", create=True) as store:
         store.append(record_episode(LineWorld(), 0, 6)[0])
     with open_studio(root, StudioConfig(limits=StudioLimits(entrances_per_minute=100_000))) as opened:
         yield opened

@@ -89,7 +89,7 @@ class StudioContext:
         self.invitations = Invitations(self.database)
         self.logins = Logins(self.database, self.people)
         self.audit = AuditLog(served.folder / "audit.jsonl")
-        self.store = EpisodeStore(served.root / "store")
+        self.store = EpisodeStore(served.root / "store", create=True)
         self.studies = StudyFolder(served.folder / "studies", self.database)
         self.assignments = Assignments(self.database)
         self.keeper = MarkKeeper(self.database, self.store)
