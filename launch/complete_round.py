@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from interplay.core.settings_validation import did_you_mean
@@ -86,9 +87,8 @@ def refuse_unknown_names(config: Config) -> None:
                 f"{did_you_mean(name, AGENT_STAGES)}"
             )
     if config.evaluate.kinds or config.evaluate.limits:
-        world = Run(config.run.root, config).make_world()
-        probe_kinds(world, config.evaluate)
-        world.close()
+        with closing(Run(config.run.root, config).make_world()) as world:
+            probe_kinds(world, config.evaluate)
 
 
 def _steps(run: Run, baselines: ConcurrentBaselines) -> list[tuple[str, str, Callable[[Run], None]]]:

@@ -37,7 +37,8 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
     added = [Path(name) for name in config.orderings.add]
-    kinds = probe_kinds(Run(config.run.root, config).make_world(), config.evaluate) if added else ()
+    with Run(config.run.root, config).closing_worlds() as run:
+        kinds = probe_kinds(run.make_world(), config.evaluate) if added else ()
     probes = dict.fromkeys(kinds, config.evaluate.episodes)
     results = added_seeds(added, config.orderings.seeds, budget_of(config), probes)
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too

@@ -21,7 +21,7 @@ from interplay.runtime.seeding import derive_seed
 from interplay.stages.episode_snapshot import freeze_heldout, freeze_once
 from interplay.stages.heldout_listening import heldout_demonstrations, listening_measure
 from interplay.stages.process_layout import create_learner, demonstration_source
-from interplay.stages.run import ReportActivity, Run
+from interplay.stages.run import ReportActivity, Run, closes_worlds
 from interplay.stages.shared_parts import PEOPLE_KINDS, Demonstrations
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
@@ -29,6 +29,7 @@ from interplay.stages.training_loop import train_stage
 STAGE, SETTER_STAGE = "clone", "clone-setter"
 
 
+@closes_worlds
 def clone(run: Run) -> None:
     """Trains an agent to play the solver in `runs/<name>/clone`, or resumes it; does nothing if it is done.
 
@@ -39,6 +40,7 @@ def clone(run: Run) -> None:
     _clone(run, STAGE, run.make_world().spec.solver)
 
 
+@closes_worlds
 def clone_setter(run: Run) -> None:
     """Trains an agent to play the setter (A.6 of the paper) in `runs/<name>/clone-setter`, or resumes it.
 

@@ -21,7 +21,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
 from interplay.stages.stage_config import CollectConfig
 from interplay.stages.stage_folder import WORK_LOCK
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted machines wait little longer
 
 
+@closes_worlds
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     """Records `config.episodes` episodes for training and `config.heldout` held-out ones into the run's store.
 

@@ -34,7 +34,7 @@ from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.baselines import refuse_shorter
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, is_same_player, player_of, refuse_trained_on
 from interplay.stages.stage_folder import WORK_LOCK, StageClock, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 CONTINUE = "continue"
 
 
+@closes_worlds
 def continue_scenarios(run: Run) -> None:
     """Continues every scenario with every agent of the run.
 

@@ -32,7 +32,7 @@ from interplay.stages.probe_files import (
     write_results,
 )
 from interplay.stages.process_pool import map_in_processes
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
@@ -49,6 +49,7 @@ CHANGEABLE = ("chance_draws", "hold_steps", "counterfactuals", "agents", "setter
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
+@closes_worlds
 def evaluate(run: Run) -> None:
     """Plays the probes with every agent of the run and keeps the results under `runs/<name>/evaluate`.
 

@@ -17,7 +17,7 @@ from interplay.env.voxel.world import Voxel
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import source_digest
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import write_json
 from interplay.tracking.progress import Progress
 
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 READERS: Mapping[str, Callable[[Path], ReadCorpus]] = {"mdc": read_minecraft_dialogues, "iglu": read_iglu}
 
 
+@closes_worlds
 def import_corpus(run: Run) -> str:
     """Imports `run.config.corpus`. Returns a table that compares it with the whole corpus.
 

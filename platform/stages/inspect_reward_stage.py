@@ -18,9 +18,10 @@ from interplay.stages.heldout_episodes import HeldOutEpisodes
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import answer_rewards, heldout_of
 from interplay.stages.reward_source import scoring_device
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 
 
+@closes_worlds
 def inspect_reward(run: Run) -> Path:
     """Writes `reward-inspection.html` and `reward-inspection.json` into the folder of the run's round.
 

@@ -23,7 +23,7 @@ from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.process_pool import map_in_processes
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
 
@@ -37,6 +37,7 @@ Watch = tuple[str, str]  # a rater, and the id of the episode that it watches
 Watched = tuple[Watch, list[Mark] | None]  # with its marks; None if the episode can't be read
 
 
+@closes_worlds
 def mark(run: Run) -> None:
     """Marks every episode of the store once with every rater of `config.mark`; in a later round, those recorded in it.
 

@@ -17,10 +17,11 @@ from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
 from interplay.stages.round_results import rounds_on_probes
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_config import LEARNED_REWARDS
 
 
+@closes_worlds
 def seed_results(run: Run) -> SeedResults:
     """The results of an evaluated run."""
     folder = run.stage(evaluate_stage.STAGE)

@@ -13,7 +13,7 @@ from interplay.env.task import Task
 from interplay.env.world import Action, Start
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.runtime.seeding import derive_seed, numpy_generator
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 
 SKIP = "SKIP"
 MOST_HEARD = 2_000  # characters of a teacher without a pause, after which the person is asked all the same
@@ -69,6 +69,7 @@ class _Game:
             self.step(Action(movement))
 
 
+@closes_worlds
 def play(run: Run, typed: TextIO | None = None, shown: TextIO | None = None) -> int:
     """Plays episodes until the input ends or Ctrl-C is typed, and stores them with the solver's kind `human`.
 

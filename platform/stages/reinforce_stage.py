@@ -18,7 +18,7 @@ from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardModel, RewardSource, reward_source
 from interplay.stages.rollout_parts import STAGE, check_tasks, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import PEOPLE, Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
 from interplay.stages.stage_folder import StageFolder
 from interplay.stages.trainees import ReinforcementTrainee
@@ -28,6 +28,7 @@ from interplay.stages.word_coverage import check_reward_coverage, check_setter_w
 logger = logging.getLogger(__name__)
 
 
+@closes_worlds
 def reinforce(run: Run) -> None:
     """Trains `runs/<name>/reinforce` or resumes it; does nothing if it is done.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -51,12 +52,11 @@ def replay(config: Config) -> Path:
     episode = found.episode
     recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))
-    world = run.make_world()
-    utility = _utility(run, world, episode)
-    timeline = build_timeline(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
-    path = run.root / "replay" / f"{episode.meta.id}.mp4"
-    _write(run, world, episode, timeline, path)
-    world.close()
+    with closing(run.make_world()) as world:
+        utility = _utility(run, world, episode)
+        timeline = build_timeline(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
+        path = run.root / "replay" / f"{episode.meta.id}.mp4"
+        _write(run, world, episode, timeline, path)
     return path
 
 

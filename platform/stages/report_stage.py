@@ -45,7 +45,7 @@ from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, r
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
 from interplay.stages.round_results import round_records, rounds_on_probes
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import StageFolder
 
 logger = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ SHOWN_METRICS = {
 }
 
 
+@closes_worlds
 def report(run: Run) -> Path:
     """Writes the report of the stages that have run so far, and returns its path."""
     spec = run.make_world().spec

@@ -14,7 +14,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
@@ -29,6 +29,7 @@ SHOWN = {  # on the progress line, by kind of model
 }
 
 
+@closes_worlds
 def train_reward(run: Run) -> None:
     """Trains `runs/<name>/reward` or resumes it; does nothing if it is done.
 

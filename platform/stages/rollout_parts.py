@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -173,8 +172,8 @@ def undrawn_worlds(run: Run, config: SetterReplayConfig, on: InferenceDevice | N
     """
     from interplay.gpu_render.live_views import LiveViews, UndrawnPlayhouse
 
-    with closing(run.make_world()) as world:
-        settings = drawable(world, "reinforce.actor.drawn_by", "gpu").config
+    with run.closing_worlds() as opened:
+        settings = drawable(opened.make_world(), "reinforce.actor.drawn_by", "gpu").config
     worlds = [UndrawnPlayhouse(settings) for _ in range(config.lanes)]
     return UndrawnWorlds(worlds, LiveViews(worlds, worlds[0].spec.solver, on))
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from interplay.core.files import check_links
 from interplay.core.renamed_settings import with_current_names
@@ -55,6 +56,9 @@ HELDOUT = "-heldout"  # ends the name of the snapshot that a stage measures on
 
 ReportActivity = Callable[[str], None]  # called during long work with the current activity
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -64,6 +68,7 @@ class Run:
     config: Config
     context: LearnerContext | None = None  # in the learner's process under Ray
     base: Path | None = None  # the folder of the run that this is a baseline of
+    opened: ExitStack | None = None  # closes the worlds that this makes; see `closing_worlds`
 
     @property
     def round(self) -> int:
@@ -105,9 +110,21 @@ class Run:
             yield beat
 
     def make_world(self) -> World:
-        """A new world of this run."""
+        """A new world of this run; `closing_worlds` closes it."""
         settings = dict(self.config.env)
-        return registry.make(settings.pop("name"), **settings)
+        world = registry.make(settings.pop("name"), **settings)
+        if self.opened is not None:
+            self.opened.callback(world.close)
+        return world
+
+    @contextmanager
+    def closing_worlds(self) -> Iterator[Run]:
+        """Yields this run, and closes on leaving the worlds it has made; those of other processes end with them."""
+        with ExitStack() as opened:
+            yield replace(self, opened=opened)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "opened": None}  # the worlds of another process are its own
 
     def store(self) -> EpisodeStore:
         """The run's episode store, made if necessary; one process at a time may hold it open."""
@@ -169,6 +186,17 @@ class Run:
             words.append(f"run.seed={self.config.run.seed}")
         typed = self.config.run.typed or _recorded_words(self._config_file)
         return " ".join(["interplay", verb, *words, *map(shlex.quote, typed)])
+
+
+def closes_worlds(function: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, P], T]:
+    """A decorator of functions of a run: closes the worlds that the run makes within, also on an error."""
+
+    @wraps(function)
+    def closing(run: Run, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with run.closing_worlds() as opened:
+            return function(opened, *args, **kwargs)
+
+    return closing
 
 
 def open_run(config: Config) -> Run:

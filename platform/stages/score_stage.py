@@ -19,13 +19,14 @@ from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError, complete
 from interplay.reward.diagnostics import memory, utilities
 from interplay.stages.reward_source import scoring_device
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.score_files import MEMORIES, SCORES, changing_scores
 from interplay.tracking.progress import Progress
 
 AHEAD_SECONDS = 5.0  # between the two moments whose order the model predicts
 
 
+@closes_worlds
 def score(run: Run) -> Path:
     """Writes `studio/scores.json`: by rule ("uncertain", "disagree"), the score of every recording.
 
@@ -60,7 +61,6 @@ def score(run: Run) -> Path:
                 newest, words = models[-1]
                 memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded), on=on)
                 progress.log(number, {})
-        world.close()
         return write_scores(run.root / "studio", store, paths[-1].name, scores, memories)
 
 

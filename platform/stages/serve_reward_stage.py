@@ -21,7 +21,7 @@ from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
 from interplay.stages.reward_source import RewardModel, build_reward_function, scoring_device
-from interplay.stages.run import Run
+from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import checkpoint_of
 
 SHUTDOWN_TIMEOUT_S = 10.0
@@ -29,6 +29,7 @@ POLL_SECONDS = 0.2
 CHECK_SECONDS = 5.0
 
 
+@closes_worlds
 def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
     """Serves until a signal requests a stop; calls `on_listening` with the host and port of the bound server.
 

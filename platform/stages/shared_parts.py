@@ -163,9 +163,8 @@ def _of_role(found: Checkpoint, role: str) -> Checkpoint:
 
 def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
     """Returns `found`, a checkpoint from outside the run, if its agent fits this world's observations and actions."""
-    world = run.make_world()
-    world.close()
-    return check_same_world(found, world.spec)
+    with run.closing_worlds() as opened:
+        return check_same_world(found, opened.make_world().spec)
 
 
 def start_from(
