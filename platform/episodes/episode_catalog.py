@@ -5,17 +5,20 @@ of them is also appended to a journal (see `catalog_journal`), so that they surv
 alone is forced to disk for each change: what a power cut takes from the catalog is applied again when it is opened.
 
 Processes of one host may open a catalog (SQLite's write-ahead log does not work on network filesystems), and the
-threads of a process may share it. Processes of other hosts read a snapshot.
+threads of a process may share it. Processes of other hosts read a snapshot. In a folder that can't be written, a
+catalog is only read.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from interplay.core.sqlite_transaction import transaction
 from interplay.core.typed_name import typed_name
@@ -61,7 +64,7 @@ class EpisodeCatalog(EpisodeIndex):
         if not rebuild:
             self._refuse_lost_catalog()
         with damage_reported(self._path, self._remedy):
-            self._database = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+            self._database = self._connect()
             try:
                 self._prepare(check_all=rebuild)
             except BaseException:
@@ -162,6 +165,14 @@ class EpisodeCatalog(EpisodeIndex):
             f"the episodes are in files of their own, and marks and deletions in {JOURNAL}: rebuild the catalog from "
             f"them with: interplay reindex {run}"
         )
+
+    def _connect(self) -> sqlite3.Connection:
+        """Opens the file. SQLite reads it by writing into files next to it, and on a read-only disk by declaring that
+        nothing changes it; changes that a killed process has left in its log would be missed then."""
+        log = self._path.with_name(f"{CATALOG}-wal")
+        frozen = self._path.exists() and not log.exists() and not os.access(self._path.parent, os.W_OK)
+        address = f"file:{quote(str(self._path.absolute()))}" + ("?mode=ro&immutable=1" if frozen else "")
+        return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
 
     def _refuse_lost_catalog(self) -> None:
         """Refuses a missing or empty file of an existing store: SQLite would create one without episodes and marks."""

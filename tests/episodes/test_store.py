@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import os
 import shutil
 import signal
 import sqlite3
@@ -237,6 +238,20 @@ def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
     with EpisodeStore(tmp_path) as again:
         assert again.ids() == [ids[0], *ids[2:]]
         assert len(again.marks()) == 1
+
+
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, ids = filled(tmp_path)
+    marks = [Mark(ids[0], "rater", 1, 1)]
+    store.add_marks(marks)
+    store.close()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root, as whom tests may run, may write
+    with EpisodeStore(tmp_path) as again:
+        assert again.ids() == ids and again.marks() == marks and again.read(ids[0]).meta.id == ids[0]
+        with pytest.raises(PermissionError, match=r"catalogue\.db"):
+            again.add_marks([Mark(ids[0], "rater", 2, 1)])
+        assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 def test_a_catalog_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
