@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
@@ -23,6 +22,7 @@ from interplay.launch.compose import KEY, compose
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
+from interplay.launch.usage import SWEEP, answer
 from interplay.launch.verbs import VERBS
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.crashes import WorkerFailed
@@ -88,22 +88,14 @@ def _leave_quickly() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    if (answered := answer(typed)) is not None:
+        return answered
     if typed[:1] != ["watch"]:  # watching ends with its terminal
         outlive_readers()
-    if not typed or typed[0] == "help" or {"-h", "--help"} & set(typed):
-        sys.stdout.write(_usage())
-        return 0
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     name, overrides = typed[0], typed[1:]
-    if name == "sweep":
+    if name == SWEEP:
         return _sweep(overrides)
-    if name not in VERBS:
-        new = new_value("verb", name)
-        if new is not None:
-            sys.stderr.write(f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n")
-        else:
-            sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
-        return 2
     try:
         config = configured(name, [*_preset(name, overrides), *overrides])
     except SettingsError as error:
@@ -239,14 +231,3 @@ def _preset(verb: str, overrides: Sequence[str]) -> list[str]:
     """The experiment of a verb for which none is typed."""
     typed = any(override.startswith("experiment=") for override in overrides)
     return ["experiment=demo"] if verb == "demo" and not typed else []
-
-
-def _usage() -> str:
-    lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
-    lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
-    lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep demo run.seed=1,2\n")
-    return "".join(lines) + (
-        "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
-        "print-config shows them all, explain says what they mean. A stage that was stopped continues when its\n"
-        "command is typed again.\n"
-    )

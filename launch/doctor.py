@@ -66,6 +66,13 @@ def doctor(runs: Path = Path("runs")) -> list[Check]:
     return checks
 
 
+def check(config: Config) -> int:
+    """Prints the table of all checks."""
+    checks = [*doctor(Path(config.run.dir)), *devices_of_stages(config), *memory_of_stages(config)]
+    sys.stdout.write(table(checks))
+    return exit_code(checks)
+
+
 def exit_code(checks: Iterable[Check]) -> int:
     """1 if a check failed, else 0."""
     return int(any(check.level == "fail" for check in checks))

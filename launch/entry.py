@@ -1,4 +1,4 @@
-"""Entry point of the `interplay` command. Its imports take seconds; Ctrl-C during them ends it with a line.
+"""Entry point of the `interplay` command. Imports for a verb take seconds; Ctrl-C during them ends it with a line.
 
 Whatever this module imports delays the handler of Ctrl-C, so it imports nothing that Python has not loaded by then.
 """
@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 
 def console() -> None:
     """Runs the command and exits the process."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a script
         signal.signal(signal.SIGINT, _end)
+    from interplay.launch.usage import answer
+
+    if (code := answer(sys.argv[1:])) is not None:
+        sys.exit(code)
     from interplay.launch import cli
 
     cli.console()

@@ -1,13 +1,15 @@
-"""What every setting means: `interplay explain`, and the page of settings of the documentation site.
+"""What every setting is and means: `interplay explain` and `print-config`, and the page of settings on the site.
 
 The meanings are the comments of the configuration's dataclasses (`interplay.core.documented_settings`).
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from interplay.core.documented_settings import DocumentedSetting, documented_settings
@@ -34,6 +36,12 @@ def explain(config: Config) -> int:
     sys.stdout.write("".join(f"{line}\n" for each in found for line in _lines(each)))
     if not name:
         sys.stdout.write("\ninterplay explain NAME describes a setting, a section, or all whose name contains NAME.\n")
+    return 0
+
+
+def print_config(config: Config) -> int:
+    """Prints the complete configuration as JSON."""
+    sys.stdout.write(json.dumps(asdict(config), indent=2) + "\n")
     return 0
 
 

@@ -23,7 +23,6 @@ class PipelineStage:
     """A stage as a verb of the command line."""
 
     name: str
-    does: str  # in the list of verbs
     says: str  # when the demo begins it
     run: Callable[[Run], None]
     settings: Callable[[Run], Mapping[str, Any]]  # that may not change when it is resumed
@@ -41,21 +40,18 @@ STAGES: Mapping[str, PipelineStage] = {
     for stage in (
         PipelineStage(
             "collect",
-            "record episodes of scripted players",
             "record scripted players: a setter asks, a solver with human-like mistakes acts and answers",
             lambda run: collect(run, run.config.collect),
             lambda run: collect_settings(run, run.config.collect),
         ),
         PipelineStage(
             "clone",
-            "train an agent to imitate the recordings",
             "train an agent to act and speak like the recorded solver (behavioral cloning, CSS)",
             lambda run: run_stage(clone, "clone", run),
             clone_settings,
         ),
         PipelineStage(  # only runs with learned setters need it
             SETTER_STAGE,
-            "train an agent to imitate the recorded setters",
             "train an agent to ask and speak like the recorded setter, for the setter's seat",
             lambda run: run_stage(clone_setter, SETTER_STAGE, run),
             clone_settings,
@@ -63,42 +59,36 @@ STAGES: Mapping[str, PipelineStage] = {
         ),
         PipelineStage(
             "collect-agent",
-            "record episodes of the cloned agent",
             "record the cloned agent as the solver",
             lambda run: collect(run, run.config.collect_agent, "collect-agent"),
             lambda run: collect_settings(run, run.config.collect_agent),
         ),
         PipelineStage(
             "mark",
-            "let raters mark the recordings",
             "let a scripted rater mark progress and slips in all recordings",
             mark,
             mark_settings,
         ),
         PipelineStage(
             "reward",
-            "train the reward model on the marks",
             "train a reward model: utility from the marks (inter-temporal Bradley-Terry)",
             lambda run: run_stage(train_reward, "reward", run),
             reward_settings,
         ),
         PipelineStage(
             "reinforce",
-            "improve the agent on the reward",
             "improve the agent on that reward by V-trace, in replays of the recorded setters",
             lambda run: run_stage(reinforce, "reinforce", run),
             reinforce_settings,
         ),
         PipelineStage(
             "evaluate",
-            "test every agent on the probe tasks",
             "test every agent on the same probe tasks, in houses that none of them has seen",
             evaluate,
             evaluate_settings,
         ),
         PipelineStage(  # a second test of trained agents, longer than the probes
             CONTINUE,
-            "let every agent continue from recorded scenarios",
             "let every agent continue from the same recorded scenarios",
             continue_scenarios,
             continue_settings,

@@ -1,34 +1,19 @@
-"""The verbs of the `interplay` command: for each, what it does with a configuration.
+"""The verbs of the `interplay` command: for each, what it does and the function that carries it out.
 
-The modules of most verbs are imported when the verb runs: a plot library, a web server and the worlds take longer to
-import than most verbs need for their work.
+The modules with the functions are imported when a verb runs: networks, a plot library, a web server and the worlds take
+longer to import than `interplay --help` and most verbs need.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rich.console import Console
-
-from interplay.core.settings_group import settings_group
-from interplay.episodes.repair import repair
-from interplay.launch import doctor
-from interplay.launch.memory_need import refuse_too_large
-from interplay.launch.opened_run import opened_for_work
-from interplay.launch.pipeline import STAGES, PipelineStage
-from interplay.launch.stage_devices import check_devices
-from interplay.stages.config import Config
-from interplay.stages.rounds import SHARED_STAGES
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder
-from interplay.tracking.dashboard import watch
-from interplay.tracking.run_summary import read_run_summary
+if TYPE_CHECKING:
+    from interplay.stages.config import Config
 
 
 @dataclass(frozen=True)
@@ -37,6 +22,7 @@ class Later:
 
     module: str
     function: str
+    stage: str = ""  # its first argument, for the verb of a stage
 
 
 @dataclass(frozen=True)
@@ -53,57 +39,12 @@ class Verb:
         if not isinstance(self.act, Later):
             return self.act
         module = import_module(f"interplay.launch.{self.act.module}")
-        found: Callable[[Config], int] = getattr(module, self.act.function)
-        return found
+        found: Callable[..., int] = getattr(module, self.act.function)
+        return partial(found, self.act.stage) if self.act.stage else found
 
 
-def _stage(stage: PipelineStage) -> Callable[[Config], int]:
-    def act(config: Config) -> int:
-        check_devices(config, {settings_group(stage.name)})
-        refuse_too_large(config, stage.name)
-        if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
-            raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")
-        with opened_for_work(config, stage.name) as run:
-            stage.run(run)
-        folder = run.stage(stage.name)
-        sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")
-        return 0
-
-    return act
-
-
-def _reindex(config: Config) -> int:
-    root = config.run.root
-    with ExitStack() as held:
-        # Of stages that record, mark or evaluate, and of those of later rounds.
-        for file in sorted([*root.glob(f"*/{WORK_LOCK}"), *root.glob(f"round-*/*/{WORK_LOCK}")]):
-            held.enter_context(StageFolder(file.parent).locked(WORK_LOCK))
-        sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
-    return 0
-
-
-def _watch(config: Config) -> int:
-    root = config.run.root
-    try:
-        watch(lambda: read_run_summary(root), Console())
-    except KeyboardInterrupt:
-        sys.stderr.write("no longer watching; the run itself continues\n")
-    return 0
-
-
-def _doctor(config: Config) -> int:
-    checks = [
-        *doctor.doctor(Path(config.run.dir)),
-        *doctor.devices_of_stages(config),
-        *doctor.memory_of_stages(config),
-    ]
-    sys.stdout.write(doctor.table(checks))
-    return doctor.exit_code(checks)
-
-
-def _print_config(config: Config) -> int:
-    sys.stdout.write(json.dumps(asdict(config), indent=2) + "\n")
-    return 0
+def _stage(name: str, does: str) -> dict[str, Verb]:
+    return {name: Verb(does, Later("stage_verbs", "run_one_stage", name))}
 
 
 VERBS: Mapping[str, Verb] = {
@@ -115,7 +56,15 @@ VERBS: Mapping[str, Verb] = {
         Later("round_verbs", "run_round"),
         takes="round",
     ),
-    **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
+    **_stage("collect", "record episodes of scripted players"),
+    **_stage("clone", "train an agent to imitate the recordings"),
+    **_stage("clone-setter", "train an agent to imitate the recorded setters"),
+    **_stage("collect-agent", "record episodes of the cloned agent"),
+    **_stage("mark", "let raters mark the recordings"),
+    **_stage("reward", "train the reward model on the marks"),
+    **_stage("reinforce", "improve the agent on the reward"),
+    **_stage("evaluate", "test every agent on the probe tasks"),
+    **_stage("continue", "let every agent continue from recorded scenarios"),
     "report": Verb("write report.html and summary.json of the stages that have run", Later("reading_verbs", "report")),
     "orderings": Verb(
         "compare BC+RL with its baselines over seeds, and with the paper's findings",
@@ -160,7 +109,7 @@ VERBS: Mapping[str, Verb] = {
     "serve-reward": Verb(
         "score unrolls of other programs with the reward model over HTTP", Later("reading_verbs", "serve_reward")
     ),
-    "watch": Verb("show the progress of a run from another terminal", _watch),
+    "watch": Verb("show the progress of a run from another terminal", Later("file_verbs", "watch_run")),
     "catalog": Verb(
         "draw every kind of object, and many houses, as the players see them", Later("picture_verbs", "catalog")
     ),
@@ -169,12 +118,14 @@ VERBS: Mapping[str, Verb] = {
         Later("reading_verbs", "replay"),
         takes="episode",
     ),
-    "reindex": Verb("rebuild a run's catalog of episodes and marks, damaged or not, from its files", _reindex),
-    "doctor": Verb("check the installation and this machine", _doctor),
+    "reindex": Verb(
+        "rebuild a run's catalog of episodes and marks, damaged or not, from its files", Later("file_verbs", "reindex")
+    ),
+    "doctor": Verb("check the installation and this machine", Later("doctor", "check")),
     "explain": Verb(
         "say what settings mean: interplay explain reinforce.actor",
         Later("explain_settings", "explain"),
         takes="setting",
     ),
-    "print-config": Verb("print the complete resolved configuration", _print_config),
+    "print-config": Verb("print the complete resolved configuration", Later("explain_settings", "print_config")),
 }

@@ -5,9 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from interplay.launch.pipeline import STAGES
 from interplay.launch.verbs import VERBS
 
 HEAVY = ("fastapi", "matplotlib", "mujoco", "numba", "PIL", "ray", "wandb")
+ANSWERED = """
+import sys
+from interplay.launch import entry
+try:
+    entry.console()
+except SystemExit as left:
+    print(left.code, [name for name in (*HEAVY, "hydra", "numpy", "torch") if name in sys.modules], file=sys.stderr)
+"""
 
 
 def test_the_command_starts_without_libraries_of_single_verbs() -> None:
@@ -21,6 +32,20 @@ def test_settings_are_composed_without_the_libraries_of_the_playhouse() -> None:
     code += f"print([name for name in {HEAVY} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"), [([], 0), (["--help"], 0), (["clone", "-h"], 0), (["help"], 0), (["colect"], 2)]
+)
+def test_help_and_an_unknown_verb_import_no_library_of_a_verb(typed: list[str], code: int) -> None:
+    script = ANSWERED.replace("HEAVY", repr(HEAVY))
+    said = subprocess.run([sys.executable, "-c", script, *typed], capture_output=True, text=True, check=True)
+    assert said.stderr.endswith(f"{code} []\n")
+    assert "collect" in said.stdout + said.stderr
+
+
+def test_every_stage_is_a_verb() -> None:
+    assert set(STAGES) <= set(VERBS)
 
 
 def test_every_verb_is_found() -> None:

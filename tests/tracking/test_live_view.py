@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from interplay.core.files import JsonLines
-from interplay.launch import verbs
+from interplay.launch import file_verbs
 from interplay.launch.cli import main
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.dashboard import UpdateRate, format_line, render_summary, sparkline, watch
@@ -301,7 +301,7 @@ def test_ctrl_c_ends_the_watching_alone(
         watch(lambda: read_run_summary(root), console, interrupted)
     assert "4 / 20 updates" in shown_on(console)
     assert shown_on(console).endswith(CURSOR)
-    monkeypatch.setattr(verbs, "read_run_summary", interrupted)
+    monkeypatch.setattr(file_verbs, "read_run_summary", interrupted)
     assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 0
     assert "the run itself continues" in capsys.readouterr().err
 

@@ -1,0 +1,35 @@
+"""The verbs for the files of a run that use neither networks nor plots: `watch` and `reindex`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+
+from rich.console import Console
+
+from interplay.episodes.repair import repair
+from interplay.stages.config import Config
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
+from interplay.tracking.dashboard import watch
+from interplay.tracking.run_summary import read_run_summary
+
+
+def watch_run(config: Config) -> int:
+    """Shows the progress of the run until it ends or Ctrl-C."""
+    root = config.run.root
+    try:
+        watch(lambda: read_run_summary(root), Console())
+    except KeyboardInterrupt:
+        sys.stderr.write("no longer watching; the run itself continues\n")
+    return 0
+
+
+def reindex(config: Config) -> int:
+    """Rebuilds the catalog of the run's store while no stage works in it."""
+    root = config.run.root
+    with ExitStack() as held:
+        # Of stages that record, mark or evaluate, and of those of later rounds.
+        for file in sorted([*root.glob(f"*/{WORK_LOCK}"), *root.glob(f"round-*/*/{WORK_LOCK}")]):
+            held.enter_context(StageFolder(file.parent).locked(WORK_LOCK))
+        sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
+    return 0
