@@ -22,7 +22,7 @@ from interplay.launch.compose import KEY, compose
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
-from interplay.launch.usage import SWEEP, answer
+from interplay.launch.usage import answer
 from interplay.launch.verbs import VERBS
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.crashes import WorkerFailed
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outlive_readers()
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     name, overrides = typed[0], typed[1:]
-    if name == SWEEP:
+    if name == "sweep":
         return _sweep(overrides)
     try:
         config = configured(name, [*_preset(name, overrides), *overrides])

@@ -6,15 +6,17 @@ Networks and worlds are not imported for it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import did_you_mean
 from interplay.launch.safe_stdio import outlive_readers
-from interplay.launch.verbs import VERBS
+from interplay.launch.verbs import SWEEP, VERBS, VerbHelp
 
-SWEEP = "sweep"  # runs another verb, so it is not one of VERBS
-HELP = ("-h", "--help")
+HELP = ("-h", "--help", "help")
+TAKES = {"": "", "episode": "[EPISODE] ", "round": "NUMBER ", "corpus": "NAME FOLDER ", "person": "PERSON ",
+         "setting": "[NAME] "}  # fmt: skip
+KNOWN: Mapping[str, VerbHelp] = {**VERBS, "sweep": SWEEP}
 
 
 def answer(typed: Sequence[str]) -> int | None:
@@ -23,28 +25,52 @@ def answer(typed: Sequence[str]) -> int | None:
     None if a verb is to be run.
     """
     name = typed[0] if typed else "help"
-    if name in (*HELP, "help") or set(HELP) & set(typed):
-        outlive_readers()
-        sys.stdout.write(usage())
-        return 0
-    if name in VERBS or name == SWEEP:
+    if name in HELP:
+        name = typed[1] if len(typed) > 1 else ""
+    elif name in KNOWN and not {"-h", "--help"} & set(typed):
         return None
     outlive_readers()
-    if (new := new_value("verb", name)) is not None:
-        sys.stderr.write(f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n")
+    if not name:
+        sys.stdout.write(usage())
+    elif name in KNOWN:
+        sys.stdout.write(usage_of(name))
     else:
-        known = did_you_mean(name, [*VERBS, SWEEP])
-        sys.stderr.write(f"interplay: there is no verb {name!r}.{known}\n\n{usage()}")
-    return 2
+        sys.stderr.write(_unknown(name))
+        return 2
+    return 0
 
 
 def usage() -> str:
     """The list of verbs."""
     lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
-    lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
-    lines.append(f"  {SWEEP:<14} a verb over several values: interplay sweep demo run.seed=1,2\n")
+    lines += [f"  {name:<14} {verb.does}\n" for name, verb in KNOWN.items()]
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
         "print-config shows them all, explain says what they mean. A stage that was stopped continues when its\n"
-        "command is typed again.\n"
+        "command is typed again. interplay VERB --help describes a verb.\n"
     )
+
+
+def usage_of(name: str) -> str:
+    """The help of a verb."""
+    verb = KNOWN[name]
+    word = TAKES[VERBS[name].takes] if name in VERBS else "VERB "
+    values = "KEY=VALUE[,VALUE ...] ..." if name not in VERBS else "[KEY=VALUE ...]"
+    rows = {"reads": verb.reads, "writes": verb.writes, "example": f"interplay {name} {verb.example}"}
+    lines = [f"usage: interplay {name} {word}{values}\n\n{verb.does}\n\n"]
+    lines += [f"  {label:<9} {text}\n" for label, text in rows.items() if text]
+    if verb.sections:
+        lines.append(f"\nIts settings are in: {', '.join(verb.sections)}.\n")
+        lines.append(
+            f"interplay explain {verb.sections[0]} lists those of {verb.sections[0]}, with values and meanings.\n"
+        )
+    return "".join(lines) + (
+        "\nPaths are relative to the folder of the run: runs/run, or run.dir/run.name. A run does not remember its\n"
+        "settings: repeat experiment=, env=, agent= and all others with each verb.\n"
+    )
+
+
+def _unknown(name: str) -> str:
+    if (new := new_value("verb", name)) is not None:
+        return f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n"
+    return f"interplay: there is no verb {name!r}.{did_you_mean(name, list(KNOWN))}\n\n{usage()}"

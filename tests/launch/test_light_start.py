@@ -35,7 +35,7 @@ def test_settings_are_composed_without_the_libraries_of_the_playhouse() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "code"), [([], 0), (["--help"], 0), (["clone", "-h"], 0), (["help"], 0), (["colect"], 2)]
+    ("typed", "code"), [([], 0), (["--help"], 0), (["collect", "-h"], 0), (["help"], 0), (["colect"], 2)]
 )
 def test_help_and_an_unknown_verb_import_no_library_of_a_verb(typed: list[str], code: int) -> None:
     script = ANSWERED.replace("HEAVY", repr(HEAVY))

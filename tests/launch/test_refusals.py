@@ -175,13 +175,6 @@ def test_settings_and_verbs_that_do_not_exist_exit_with_two(tmp_path: Path, caps
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("typed", [[], ["--help"], ["help"], ["collect", "--help"], ["reward", "-h"]])
-def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(typed) == 0
-    said = capsys.readouterr().out
-    assert all(f"  {verb} " in said for verb in verbs.VERBS)
-
-
 def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path)
     recorded(settings)

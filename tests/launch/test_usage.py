@@ -1,0 +1,54 @@
+"""Help: the list of verbs, and what each verb does, reads, writes and takes."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+
+import pytest
+
+from interplay.core.settings_group import settings_group
+from interplay.launch.cli import configured, main
+from interplay.launch.pipeline import STAGES
+from interplay.launch.usage import usage_of
+from interplay.launch.verbs import SWEEP, VERBS
+from interplay.stages.config import Config
+
+
+def printed(typed: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(typed) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", [[], ["--help"], ["-h"], ["help"]])
+def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    said = printed(typed, capsys)
+    assert all(f"  {verb} " in said for verb in (*VERBS, "sweep"))
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "sweep"])
+def test_help_of_a_verb_is_about_that_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = printed([verb, "--help"], capsys)
+    assert said.startswith(f"usage: interplay {verb} ")
+    assert (VERBS.get(verb) or SWEEP).does in said and f"  example   interplay {verb} " in said
+    other = "look" if verb == "catalog" else "catalog"
+    assert VERBS[other].does not in said
+    assert printed(["help", verb], capsys) == said == printed([verb, "run.name=mine", "-h"], capsys)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_and_the_sections_of_a_verb_exist(verb: str) -> None:
+    configured(verb, shlex.split(VERBS[verb].example))
+    assert set(VERBS[verb].sections) <= {field.name for field in fields(Config)}
+
+
+def test_a_stage_names_the_section_of_its_settings_first() -> None:
+    for stage in STAGES:
+        section = "continuation" if stage == "continue" else settings_group(stage)
+        assert VERBS[stage].sections[0] == section
+        assert f"interplay explain {section} lists" in usage_of(stage)
+
+
+def test_the_help_of_an_unknown_verb_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "colect"]) == main(["colect", "--help"]) == 2
+    assert capsys.readouterr().err.count("Did you mean 'collect'?") == 2
