@@ -1,4 +1,4 @@
-"""What `interplay` answers without running a verb: help, and the refusal of an unknown verb.
+"""What `interplay` answers without running a verb: help, its version, and the refusal of an unknown verb.
 
 Networks and worlds are not imported for it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import did_you_mean
@@ -20,7 +21,7 @@ KNOWN: Mapping[str, VerbHelp] = {**VERBS, "sweep": SWEEP}
 
 
 def answer(typed: Sequence[str]) -> int | None:
-    """Prints the help that is asked for, or that the verb does not exist, and returns the exit code.
+    """Prints the help or the version that is asked for, or that the verb does not exist, and returns the exit code.
 
     None if a verb is to be run.
     """
@@ -30,7 +31,9 @@ def answer(typed: Sequence[str]) -> int | None:
     elif name in KNOWN and not {"-h", "--help"} & set(typed):
         return None
     outlive_readers()
-    if not name:
+    if name == "--version":
+        sys.stdout.write(f"interplay {version('interplay')}\n")
+    elif not name:
         sys.stdout.write(usage())
     elif name in KNOWN:
         sys.stdout.write(usage_of(name))

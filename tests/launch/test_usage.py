@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import fields
+from importlib.metadata import version
 
 import pytest
 
@@ -52,3 +53,7 @@ def test_a_stage_names_the_section_of_its_settings_first() -> None:
 def test_the_help_of_an_unknown_verb_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "colect"]) == main(["colect", "--help"]) == 2
     assert capsys.readouterr().err.count("Did you mean 'collect'?") == 2
+
+
+def test_the_version_is_that_of_the_installed_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(["--version"], capsys) == f"interplay {version('interplay')}\n"
