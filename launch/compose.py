@@ -19,6 +19,7 @@ from interplay.agent.sizes import SIZES
 from interplay.core.settings_validation import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
 from interplay.core.typed_name import typed_setting
 from interplay.env import registry
+from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
@@ -38,7 +39,9 @@ def compose(overrides: Sequence[str]) -> Config:
     try:
         config = build_settings(settings)
     except SettingsError as error:
-        raise SettingsError(_without_misfit(overrides, error.problems)) from error
+        problems = _without_misfit(overrides, error.problems)
+        world = str((settings.get("env") or {}).get("name"))
+        raise SettingsError(with_proposals(problems, overrides, world)) from error
     typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run."))
     return replace(config, run=replace(config.run, typed=typed))
 
@@ -140,8 +143,15 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             if key in sections:
                 example = "VALUE" if value.startswith("{") else value
                 raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={example}"])
-            raise SettingsError([f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"])
+            unknown = f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"
+            raise SettingsError(with_proposals([unknown], [override], _typed_world(overrides)))
     return translated
+
+
+def _typed_world(overrides: Sequence[str]) -> str:
+    """The name of the world that `env=` names; presets that are no worlds are of the default one."""
+    named = [word.partition("=")[2] for word in overrides if word.startswith("env=")]
+    return named[-1] if named and named[-1] in registry.names() else "playhouse"
 
 
 def unreadable(override: str) -> str:

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails, SchemaValidator
 from interplay.core.renamed_settings import new_name, new_value
 
 ConfigT = TypeVar("ConfigT")
+UNKNOWN = "unknown setting."  # begins the message about one
 
 
 class SettingsError(ValueError):
@@ -67,7 +68,16 @@ def unknown_setting(path: str, known: Collection[str]) -> str:
     new = new_name(path)
     if new is not None:
         return f"is now called {new}: type {new}=..."
-    return f"unknown setting.{did_you_mean(path.rpartition('.')[2], known)}"
+    return f"{UNKNOWN}{did_you_mean(path.rpartition('.')[2], known)}"
+
+
+def setting_types(of: type[Any], prefix: str = "") -> dict[str, Any]:
+    """The dotted name of every setting of a dataclass and of those in it, with its type."""
+    found: dict[str, Any] = {}
+    for entry in fields(of):
+        hint, name = _hints(of)[entry.name], f"{prefix}{entry.name}"
+        found |= setting_types(_real(hint), f"{name}.") if is_dataclass(_real(hint)) else {name: hint}
+    return found
 
 
 def renamed_value(path: str, value: Any) -> str | None:

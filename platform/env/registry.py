@@ -87,6 +87,8 @@ _BUILT_IN: Mapping[str, _BuiltIn] = {
     ),
 }
 
+BUILT_IN = tuple(_BUILT_IN)  # the names of the worlds of this package
+
 _REGISTERED: dict[str, Factory] = {}
 
 
