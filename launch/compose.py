@@ -23,7 +23,7 @@ from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
-KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
+KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
 ENV_SETTING = re.compile(r"env\.\w+")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
+from dataclasses import fields
 
 from interplay.core.settings_validation import UNKNOWN, setting_types
 from interplay.env import registry
+from interplay.launch.verbs import VERBS
 from interplay.stages.config import Config
 
 MOST = 5  # names in a proposal
@@ -36,6 +38,8 @@ def _lines(problem: str, typed: Sequence[str], world: str) -> list[str]:
 
 def _proposal(key: str, world: str, path: str, known: str) -> str:
     """A sentence; "" if nothing is similar, or if nothing fits better than `known`, which follows the unknown path."""
+    if text := _of_verb(key):
+        return text
     others = {other: _names_of_world(other) for other in registry.BUILT_IN if other != world}
     if of := [f"env={other}" for other, names in others.items() if key in names]:
         return f"It is a setting of {' and '.join(of)}: type {' or '.join(of)}"
@@ -49,6 +53,17 @@ def _proposal(key: str, world: str, path: str, known: str) -> str:
     return f"Did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
 
 
+def _of_verb(key: str) -> str:
+    """The section of the settings of a verb by whose name the key begins; "" if it begins by that of a section."""
+    section, _, rest = key.partition(".")
+    verb = VERBS.get(section.replace("_", "-"))
+    if verb is None or not verb.sections or section in {field.name for field in fields(Config)}:
+        return ""
+    names = [name for own in verb.sections if (name := f"{own}.{rest}") in setting_types(Config)]
+    typed = f": type {names[0]}=..." if names else ""
+    return f"The settings of the verb {section.replace('_', '-')} are in the section {verb.sections[0]}{typed}"
+
+
 def _did_you_mean(found: Sequence[str]) -> str:
     if len(found) > MOST:
         last = found[0].rpartition(".")[2]
@@ -58,12 +73,12 @@ def _did_you_mean(found: Sequence[str]) -> str:
 
 
 def _similar(key: str, names: Collection[str], path: str, known: str) -> list[str]:
-    """The names that end with the key, whatever its capitals.
+    """The names that end with the key, whatever its capitals and dashes.
 
     Else those that end with its last part, of the same section if there are any; else those whose last part is spelled
     similarly. A neighbor that has been proposed already is more likely than those of other sections.
     """
-    key = key.lower()
+    key = key.lower().replace("-", "_")
     if found := [name for name in names if f".{name}".endswith(f".{key}")]:
         return found
     section, last = key.partition(".")[0], key.rpartition(".")[2]

@@ -35,6 +35,24 @@ def test_settings_of_other_sections_and_worlds_are_proposed(typed: str, proposed
     assert problem.startswith(f"{typed.partition('=')[0]}: unknown setting. ") and proposed in problem
 
 
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("clone_setter.x=1", "The settings of the verb clone-setter are in the section clone"),
+        ("clone-setter.training.updates=1", "are in the section clone: type clone.training.updates=..."),
+        ("collect-agent.lanes=2", "are in the section collect_agent: type collect_agent.lanes=..."),
+        ("continue.suite=x", "are in the section continuation: type continuation.suite=..."),
+        ("import.episodes=3", "are in the section corpus: type corpus.episodes=..."),
+        ("clone.learner.learning-rate=1", "Did you mean clone.learner.learning_rate?"),
+    ],
+)
+def test_the_section_of_a_verb_with_another_name_is_said(typed: str, says: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        compose([typed])
+    (problem,) = refused.value.problems
+    assert problem.startswith(f"{typed.partition('=')[0]}: unknown setting. ") and problem.endswith(says)
+
+
 def test_each_typed_setting_of_an_unknown_section_has_a_proposal() -> None:
     with pytest.raises(SettingsError) as refused:
         compose(["training.updates=5", "training.log_every=1", "run.seed=-1"])
@@ -49,3 +67,7 @@ def test_a_likely_neighbor_is_preferred_to_other_sections() -> None:
         "reinforce.actr: unknown setting. Did you mean 'actor'?",
         "evaluate.sed: unknown setting. Did you mean 'seed'?",
     )
+
+
+def test_a_name_within_a_mapping_may_have_dashes() -> None:
+    assert compose(["clone.dataset.mix.human-human=2"]).clone.dataset.mix["human-human"] == 2
