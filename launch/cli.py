@@ -167,7 +167,7 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
         SettingsError: see `compose`; or a variant is typed that would not be trained.
     """
     takes = VERBS[verb].takes
-    named = [word for word in typed if not KEY.match(word)] if takes else []
+    named = [word for word in typed if word.strip() and not KEY.match(word)] if takes else []
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)

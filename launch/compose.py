@@ -113,13 +113,16 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     for override in overrides:
         match = KEY.match(override)
         if match is None:
-            if override[:1] in "+~":
+            if override.startswith(("+", "~")):
                 translated.append(override)
                 continue
-            raise SettingsError(
-                [f"{override!r} is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"]
-            )
+            raise SettingsError([no_setting(override, overrides)])
         key, value = match.groups()
+        if key in GROUPS and "," in value:
+            several = (
+                f"{value!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
+            )
+            raise SettingsError([f"{key}: {several}"])
         if "." in key or key == "baselines":  # the one setting outside of a section
             translated.append(f"++{override}")
         elif key == "env" and value not in _choices("env"):
@@ -154,6 +157,23 @@ def _typed_world(overrides: Sequence[str]) -> str:
     return named[-1] if named and named[-1] in registry.names() else "playhouse"
 
 
+def no_setting(word: str, words: Sequence[str]) -> str:
+    """What is wrong with a word that is not KEY=VALUE, among the words typed."""
+    if not word.strip():
+        return "an argument is empty, as by a variable of the shell that is not set; leave it out"
+    before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
+    if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
+        return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
+    if word[0] == "-":
+        example = word.lstrip("-") if "=" in word else "run.seed=2"
+        return f"{word!r} is no setting; type settings with = and without dashes in front, as {example}"
+    groups = [group for group in GROUPS if word in _choices(group)]
+    example = (
+        " or ".join(f"{group}={word}" for group in groups) or "KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"
+    )
+    return f"{word!r} is no setting; type {example}"
+
+
 def unreadable(override: str) -> str:
     """Why Hydra can't read an override as one value, and what to type; empty if it can."""
     key, _, value = override.lstrip("+").partition("=")
@@ -174,7 +194,10 @@ def unreadable(override: str) -> str:
         )
     if not several:
         return ""
-    return f"{key}: {value!r} is several values; type {key}='[{value}]' for a list, or {quoted} for a text"
+    return (
+        f"{key}: {value!r} is several values; type {key}='[{value}]' for a list, or {quoted} for a text, or "
+        f"interplay sweep VERB {key}={value} to run a verb with each"
+    )
 
 
 def _choices(group: str) -> set[str]:

@@ -27,7 +27,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.compose import KEY, unreadable
+from interplay.launch.compose import KEY, no_setting, unreadable
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.config import Config
 
@@ -127,7 +127,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
     for word in typed:
         match = KEY.match(word)
         if match is None:
-            raise SettingsError([f"{word!r} is no setting; type KEY=VALUE, or KEY=VALUE,VALUE to sweep"])
+            raise SettingsError([no_setting(word, typed)])
         try:
             parsed = parser.parse_override(word)
         except HydraException as error:

@@ -210,6 +210,32 @@ def test_a_value_with_an_open_bracket_is_refused_with_what_to_type(typed: str, t
     assert said.startswith(told) and "hydra" not in said
 
 
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ([""], "an argument is empty, as by a variable of the shell that is not set; leave it out"),
+        (["run.seed", "=", "2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
+        (["run.seed=", "2"], "'2' is no setting; type no spaces around =, as run.seed=2"),
+        (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
+        (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
+        (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
+        (["paper"], "'paper' is no setting; type experiment=paper or gpu=paper"),
+        (["experiment=demo,paper"], "type one, or interplay sweep VERB experiment=demo,paper to run a verb with each"),
+        (["env=room,playhouse"], "type one, or interplay sweep VERB env=room,playhouse to run a verb with each"),
+        (["run.seed=1,2"], "or interplay sweep VERB run.seed=1,2 to run a verb with each"),
+    ],
+)
+def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
+    (told,) = problems(*typed)
+    assert told.endswith(says)
+
+
+@pytest.mark.parametrize("verb", ["collect", "replay", "round", "explain"])
+def test_an_empty_argument_names_nothing(verb: str) -> None:
+    with pytest.raises(SettingsError, match="an argument is empty"):
+        configured(verb, [""])
+
+
 def test_an_unknown_setting_lists_each_known_one_once() -> None:
     (told,) = problems("xyzzy=1")
     known = told.split("Known: ")[1].rstrip(".").split(", ")
