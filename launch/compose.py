@@ -16,7 +16,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
-from interplay.core.settings_validation import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
+from interplay.core.settings_validation import (
+    SettingsError,
+    build_config,
+    did_you_mean,
+    renamed_value,
+    setting_types,
+    unknown_setting,
+)
 from interplay.core.typed_name import typed_setting
 from interplay.env import registry
 from interplay.launch.proposals import with_proposals
@@ -24,6 +31,7 @@ from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
+PLAIN = re.compile(r"(?! )[A-Za-z0-9_./@%+: \u0080-\U0010ffff-]+(?<! )")  # no character with a meaning of its own
 ENV_SETTING = re.compile(r"env\.\w+")
 
 
@@ -124,7 +132,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             )
             raise SettingsError([f"{key}: {several}"])
         if "." in key or key == "baselines":  # the one setting outside of a section
-            translated.append(f"++{override}")
+            translated.append(f"++{as_text(override)}")
         elif key == "env" and value not in _choices("env"):
             known = sorted({*registry.names(), *_choices("env")})
             if value not in known:
@@ -149,6 +157,15 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             unknown = f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"
             raise SettingsError(with_proposals([unknown], [override], _typed_world(overrides)))
     return translated
+
+
+def as_text(override: str) -> str:
+    """The override with its value in double quotes if the setting is a text: 2026, 1e5 and true remain text, and
+    letters outside of ASCII are read."""
+    key, _, value = override.partition("=")
+    if setting_types(Config).get(key) not in (str, str | None) or value == "null" or not PLAIN.fullmatch(value):
+        return override
+    return f'{key}="{value}"'
 
 
 def _typed_world(overrides: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.compose import KEY, no_setting, unreadable
+from interplay.launch.compose import KEY, as_text, no_setting, unreadable
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.config import Config
 
@@ -129,7 +129,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         if match is None:
             raise SettingsError([no_setting(word, typed)])
         try:
-            parsed = parser.parse_override(word)
+            parsed = parser.parse_override(as_text(word))
         except HydraException as error:
             raise SettingsError([unreadable(word)]) from error
         several = parsed.is_sweep_override()

@@ -203,8 +203,11 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
     if kind == "literal_error" and isinstance(value, str):
         near = _nearest(value, [str(choice) for choice in get_args(hint)])
         return f"{expected}.{near}" if near else expected
-    if hint is str and type(value) is int and not path.endswith("]"):  # as a date for the name of a run
-        return f"{expected}; a text of digits is typed {path}='\"{value}\"'"
+    if hint is str and (value is None or isinstance(value, bool | int | float)):  # as a date for the name of a run
+        written = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
+        text = f'"{"TEXT" if isinstance(value, float) else written}"'
+        typed = f"[{text}]" if path.endswith("]") else text
+        return f"{expected}; a text is typed in double quotes within single ones, {path.partition('[')[0]}='{typed}'"
     return expected
 
 

@@ -179,7 +179,7 @@ def test_a_typo_is_refused_with_the_closest_name(typed: str, told: str) -> None:
     assert problems(*typed.split()) == (told,)
 
 
-@pytest.mark.parametrize("folder", ["a (b)", "it's", "a=b", "a,b", "a#b", "e\u0301", "a;b&c", 'say "a\\"', "a{b", "~x"])
+@pytest.mark.parametrize("folder", ["a (b)", "it's", "a=b", "a,b", "a#b", "a;b&c", 'say "a\\"', "a{b", "~x"])
 def test_a_folder_with_special_characters_is_refused_with_what_to_type(folder: str) -> None:
     (told,) = problems(f"run.dir=/tmp/{folder}")
     typed = shlex.split(told.removeprefix(f"run.dir: {f'/tmp/{folder}'!r} ").partition("type ")[2])
@@ -208,32 +208,6 @@ def test_a_folder_with_special_characters_is_refused_with_what_to_type(folder: s
 def test_a_value_with_an_open_bracket_is_refused_with_what_to_type(typed: str, told: str) -> None:
     (said,) = problems(typed)
     assert said.startswith(told) and "hydra" not in said
-
-
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        ([""], "an argument is empty, as by a variable of the shell that is not set; leave it out"),
-        (["run.seed", "=", "2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
-        (["run.seed=", "2"], "'2' is no setting; type no spaces around =, as run.seed=2"),
-        (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
-        (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
-        (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
-        (["paper"], "'paper' is no setting; type experiment=paper or gpu=paper"),
-        (["experiment=demo,paper"], "type one, or interplay sweep VERB experiment=demo,paper to run a verb with each"),
-        (["env=room,playhouse"], "type one, or interplay sweep VERB env=room,playhouse to run a verb with each"),
-        (["run.seed=1,2"], "or interplay sweep VERB run.seed=1,2 to run a verb with each"),
-    ],
-)
-def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
-    (told,) = problems(*typed)
-    assert told.endswith(says)
-
-
-@pytest.mark.parametrize("verb", ["collect", "replay", "round", "explain"])
-def test_an_empty_argument_names_nothing(verb: str) -> None:
-    with pytest.raises(SettingsError, match="an argument is empty"):
-        configured(verb, [""])
 
 
 def test_an_unknown_setting_lists_each_known_one_once() -> None:
@@ -390,10 +364,3 @@ def test_print_config_is_json_of_every_section(capsys: pytest.CaptureFixture[str
 def test_the_nearest_name_is_said_but_for_sizes() -> None:
     assert did_you_mean("2026112", ["20261127", "mine"]) == " Did you mean '20261127'?"
     assert did_you_mean("6m", ["165m", "5m", "nano"]) == " Known: nano, 5m, 165m."
-
-
-def test_a_text_of_digits_is_typed_in_quotes() -> None:
-    (said,) = problems("run.name=20261127")
-    assert said == "run.name: expected str, got 20261127; a text of digits is typed run.name='\"20261127\"'"
-    assert compose(['run.name="20261127"']).run.name == "20261127"
-    assert problems("mark.raters=[1]") == ("mark.raters[0]: expected str, got 1",)

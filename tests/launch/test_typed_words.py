@@ -1,0 +1,74 @@
+"""Words as they are typed after a verb: texts stay text, and mistakes of form are refused with what to type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from interplay.core.settings_validation import SettingsError
+from interplay.launch.cli import configured
+from interplay.launch.compose import compose
+from interplay.launch.sweep import combinations
+
+
+def problems(*typed: str) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as refused:
+        compose(typed)
+    return refused.value.problems
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ([""], "an argument is empty, as by a variable of the shell that is not set; leave it out"),
+        (["run.seed", "=", "2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
+        (["run.seed=", "2"], "'2' is no setting; type no spaces around =, as run.seed=2"),
+        (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
+        (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
+        (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
+        (["paper"], "'paper' is no setting; type experiment=paper or gpu=paper"),
+        (["experiment=demo,paper"], "type one, or interplay sweep VERB experiment=demo,paper to run a verb with each"),
+        (["env=room,playhouse"], "type one, or interplay sweep VERB env=room,playhouse to run a verb with each"),
+        (["run.seed=1,2"], "or interplay sweep VERB run.seed=1,2 to run a verb with each"),
+    ],
+)
+def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
+    (told,) = problems(*typed)
+    assert told.endswith(says)
+
+
+@pytest.mark.parametrize("verb", ["collect", "replay", "round", "explain"])
+def test_an_empty_argument_names_nothing(verb: str) -> None:
+    with pytest.raises(SettingsError, match="an argument is empty"):
+        configured(verb, [""])
+
+
+@pytest.mark.parametrize(
+    "name", ["20261127", "1e5", "true", "-1.5", "caf\u00e9", "cafe\u0301", "\u65e5\u672c", "my run"]
+)
+def test_what_is_typed_for_a_text_stays_text(name: str) -> None:
+    assert compose([f"run.name={name}", f"run.dir={name}"]).run.root == Path(name, name)
+    assert compose([f'run.name="{name}"']).run.name == name
+    in_file_name = re.sub(r"[^\w.-]", "_", name)
+    swept = combinations([f"run.name={name}", "run.seed=1,2"])
+    assert [run.words[-1] for run in swept] == [f"run.name={in_file_name}-seed-{seed}" for seed in (1, 2)]
+    assert compose(["runtime.address=null"]).runtime.address is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "told", "remedy"),
+    [
+        ("run.name=null", "run.name: expected str, got None", "run.name='\"null\"'"),
+        ("evaluate.agents.a=5", "evaluate.agents.a: expected str, got 5", "evaluate.agents.a='\"5\"'"),
+        ("evaluate.agents.a=true", "evaluate.agents.a: expected str, got True", "evaluate.agents.a='\"true\"'"),
+        ("evaluate.agents.a=1e5", "evaluate.agents.a: expected str, got 100000.0", "evaluate.agents.a='\"TEXT\"'"),
+        ("mark.raters=[1]", "mark.raters[0]: expected str, got 1", "mark.raters='[\"1\"]'"),
+    ],
+)
+def test_another_text_is_typed_in_quotes(typed: str, told: str, remedy: str) -> None:
+    (said,) = problems(typed)
+    assert said == f"{told}; a text is typed in double quotes within single ones, {remedy}"
+    compose(shlex.split(remedy))
