@@ -5,6 +5,7 @@ Networks and worlds are not imported for it.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -38,7 +39,7 @@ def answer(typed: Sequence[str]) -> int | None:
     elif name in KNOWN:
         sys.stdout.write(usage_of(name))
     else:
-        sys.stderr.write(_unknown(name))
+        sys.stderr.write(_unknown(name, typed))
         return 2
     return 0
 
@@ -73,7 +74,12 @@ def usage_of(name: str) -> str:
     )
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str, typed: Sequence[str]) -> str:
     if (new := new_value("verb", name)) is not None:
         return f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n"
-    return f"interplay: there is no verb {name!r}.{did_you_mean(name, list(KNOWN))}\n\n{usage()}"
+    if "=" in name:
+        verb = next((word for word in typed if word in KNOWN), "VERB")
+        settings = shlex.join(word for word in typed if word != verb)
+        return f"interplay: the verb comes before the settings; type: interplay {verb} {settings}\n"
+    known = did_you_mean(name.lower(), list(KNOWN))
+    return f"interplay: there is no verb {name!r}.{known} interplay --help says what each does\n"

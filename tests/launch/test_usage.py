@@ -55,5 +55,23 @@ def test_the_help_of_an_unknown_verb_is_refused(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.count("Did you mean 'collect'?") == 2
 
 
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("COLLECT", "there is no verb 'COLLECT'. Did you mean 'collect'? interplay --help says what each does\n"),
+        ("collect_agent", "Did you mean 'collect-agent'? interplay --help says what each does\n"),
+        (
+            "run.name=x clone run.seed=2",
+            "the verb comes before the settings; type: interplay clone run.name=x run.seed=2\n",
+        ),
+        ("run.name=x", "type: interplay VERB run.name=x\n"),
+    ],
+)
+def test_a_mistyped_verb_is_answered_in_a_line(typed: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed.split()) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("interplay: ") and said.endswith(says) and said.count("\n") == 1
+
+
 def test_the_version_is_that_of_the_installed_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(["--version"], capsys) == f"interplay {version('interplay')}\n"
