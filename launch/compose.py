@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from importlib import resources
-from typing import Any
+from typing import Any, get_origin
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_module
@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
+from interplay.core.documented_settings import kind_of
 from interplay.core.settings_validation import (
     SettingsError,
     build_config,
@@ -119,7 +120,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     """
     translated = []
     for override in overrides:
-        match = KEY.match(override)
+        match = KEY.match(override.lstrip("+"))
         if match is None:
             if override.startswith(("+", "~")):
                 translated.append(override)
@@ -132,7 +133,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             )
             raise SettingsError([f"{key}: {several}"])
         if "." in key or key == "baselines":  # the one setting outside of a section
-            translated.append(f"++{as_text(override)}")
+            translated.append(f"++{as_text(key, value)}")
         elif key == "env" and value not in _choices("env"):
             known = sorted({*registry.names(), *_choices("env")})
             if value not in known:
@@ -148,7 +149,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             if value not in choices:
                 unknown = f"there is no {value!r}.{did_you_mean(value, choices)}"
                 raise SettingsError([f"{key}: {renamed_value(key, value) or unknown}"])
-            translated.append(override)
+            translated.append(f"{key}={value}")
         else:
             sections = [field.name for field in fields(Config)]
             if key in sections:
@@ -159,13 +160,11 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     return translated
 
 
-def as_text(override: str) -> str:
-    """The override with its value in double quotes if the setting is a text: 2026, 1e5 and true remain text, and
-    letters outside of ASCII are read."""
-    key, _, value = override.partition("=")
-    if setting_types(Config).get(key) not in (str, str | None) or value == "null" or not PLAIN.fullmatch(value):
-        return override
-    return f'{key}="{value}"'
+def as_text(key: str, value: str) -> str:
+    """The override KEY=VALUE, with its value in double quotes if the setting is a text: 2026, 1e5 and true remain text,
+    and letters outside of ASCII are read."""
+    is_text = setting_types(Config).get(key) in (str, str | None) and value != "null" and PLAIN.fullmatch(value)
+    return f'{key}="{value}"' if is_text else f"{key}={value}"
 
 
 def _typed_world(overrides: Sequence[str]) -> str:
@@ -194,14 +193,19 @@ def no_setting(word: str, words: Sequence[str]) -> str:
 def unreadable(override: str) -> str:
     """Why Hydra can't read an override as one value, and what to type; empty if it can."""
     key, _, value = override.lstrip("+").partition("=")
-    if not re.fullmatch(r"[\w.@/:-]*", key.lstrip("~")):
+    if not re.fullmatch(r"[\w@/:-]*(\.[\w@/:-]+)*", key.lstrip("~")):
         return f"{key}: the name of a setting consists of letters, digits, _, - and dots, as in run.seed=2"
     quoted = typed_setting(key, value.lstrip("'\""))
     try:
         several = OverridesParser.create().parse_override(override).is_sweep_override()
     except HydraException:
+        if value.startswith("="):
+            return f"{key}: {value!r} begins with a second =; type {key}={value.lstrip('=')}"
         if value.startswith("~/"):
             return f"{key}: the shell replaces ~ only at the beginning of a word; type {key}=$HOME{value[1:]}"
+        hint = setting_types(Config).get(key)
+        if value[:1] not in ("{", "[") and hint in (bool, float, int):
+            return f"{key}: expected {kind_of(hint)}, got {value!r}"
         if value[:1] not in ("{", "["):
             return f"{key}: {value!r} has characters that are to be quoted; type {quoted}"
         example = "{a: 1, b: [2,3]}" if value[0] == "{" else "[a,b]"
@@ -211,10 +215,13 @@ def unreadable(override: str) -> str:
         )
     if not several:
         return ""
-    return (
-        f"{key}: {value!r} is several values; type {key}='[{value}]' for a list, or {quoted} for a text, or "
-        f"interplay sweep VERB {key}={value} to run a verb with each"
-    )
+    hint = setting_types(Config).get(key)
+    ways = [
+        *([f"{key}='[{value}]' for a list"] if hint is None or get_origin(hint) is tuple else []),
+        *([f"{quoted} for a text"] if hint in (None, str, str | None) else []),
+        f"interplay sweep VERB {key}={value} to run a verb with each",
+    ]
+    return f"{key}: {value!r} is several values; type {', or '.join(ways)}"
 
 
 def _choices(group: str) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from interplay.core.documented_settings import DocumentedSetting, documented_settings
-from interplay.core.settings_validation import build_config, did_you_mean
+from interplay.core.settings_validation import build_config, nearest
 from interplay.env import registry
 from interplay.launch.compose import compose
 from interplay.stages.config import Config
@@ -28,9 +28,9 @@ def explain(config: Config) -> int:
     found = _named(everything, name)
     if not found:
         keys = [each.key for each in everything]
-        known = did_you_mean(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
+        near = nearest(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
         sys.stderr.write(
-            f"interplay explain: there is no setting {name!r}.{known} interplay explain lists the sections\n"
+            f"interplay explain: there is no setting {name!r}.{near} interplay explain lists the sections\n"
         )
         return 2
     sys.stdout.write("".join(f"{line}\n" for each in found for line in _lines(each)))

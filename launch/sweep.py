@@ -129,7 +129,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         if match is None:
             raise SettingsError([no_setting(word, typed)])
         try:
-            parsed = parser.parse_override(as_text(word))
+            parsed = parser.parse_override(as_text(*match.groups()))
         except HydraException as error:
             raise SettingsError([unreadable(word)]) from error
         several = parsed.is_sweep_override()

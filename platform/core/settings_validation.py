@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
+from interplay.core.documented_settings import kind_of
 from interplay.core.renamed_settings import new_name, new_value
 
 ConfigT = TypeVar("ConfigT")
@@ -92,11 +93,13 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     Of sizes, as '18m', always the list, in order: the one with the most similar letters may be far from the nearest.
     """
     sizes = {one: int(one[:-1]) for one in known if re.fullmatch("[0-9]+m", one)}
-    nearest = "" if sizes else _nearest(name, known)
-    return nearest or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
+    return (
+        "" if sizes else nearest(name, known)
+    ) or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
 
 
-def _nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, known: Collection[str]) -> str:
+    """' Did you mean ...?' if a known name is similar, else ''."""
     near = difflib.get_close_matches(name, known, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
@@ -196,12 +199,16 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
     if kind in ("too_short", "too_long"):
         return f"expected {len(get_args(hint))} values ({_described(hint)}), got {len(value)}: {list(value)!r}"
     if kind == "dataclass_type":
-        return f"expected the settings of {hint.__name__} as a mapping, got {value!r}"
+        return f"a section of settings, got {value!r}; set one of them: interplay explain {path} lists them"
     if kind == "tuple_type":
-        return f"expected a list ({_described(hint)}), got {value!r}"
+        return _no_list(value, hint, path)
     expected = f"expected {_described(hint)}, got {value!r}"
+    if hint is bool:
+        return f"{expected}; type true or false"
+    if hint is int and isinstance(value, float) and value.is_integer():
+        return f"{expected}; type {path}={int(value)}"
     if kind == "literal_error" and isinstance(value, str):
-        near = _nearest(value, [str(choice) for choice in get_args(hint)])
+        near = nearest(value, [str(choice) for choice in get_args(hint)])
         return f"{expected}.{near}" if near else expected
     if hint is str and (value is None or isinstance(value, bool | int | float)):  # as a date for the name of a run
         written = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
@@ -209,6 +216,14 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
         typed = f"[{text}]" if path.endswith("]") else text
         return f"{expected}; a text is typed in double quotes within single ones, {path.partition('[')[0]}='{typed}'"
     return expected
+
+
+def _no_list(value: Any, hint: Any, path: str) -> str:
+    """The message about a single value for a list."""
+    if get_args(hint)[-1] is Ellipsis:
+        return f"expected a {_described(hint)}, got {value!r}; type {path}='[{value}]'"
+    example = ",".join("ABCDEFGH"[: len(get_args(hint))])
+    return f"expected a list {_described(hint)}, got {value!r}; type {path}='[{example}]'"
 
 
 def _real(hint: Any) -> Any:
@@ -248,13 +263,7 @@ def _path(name: str, loc: Loc) -> str:
 
 
 def _described(hint: Any) -> str:
-    """A type as a user reads it: 'int', 'one of sgd, adam', 'a list of float'."""
+    """A type as a user reads it: 'int', 'one of sgd, adam', 'list of float'."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(str(choice) for choice in get_args(hint))
-    if hint is type(None):
-        return "None"
-    if get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(_described(alternative) for alternative in get_args(hint))
-    if isinstance(hint, type) and get_origin(hint) is None:
-        return hint.__name__
-    return str(hint).replace("typing.", "").replace("collections.abc.", "")
+    return kind_of(hint)

@@ -61,6 +61,12 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one(capsys: pytest.Captu
     assert "there is no setting 'silence_cost_'. Did you mean 'silence_costs'?" in capsys.readouterr().err
 
 
+def test_an_unknown_setting_that_resembles_none_is_refused_without_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "xyzzy"]) == 2
+    said = capsys.readouterr().err
+    assert said == "interplay explain: there is no setting 'xyzzy'. interplay explain lists the sections\n"
+
+
 def test_the_page_has_a_row_for_every_setting_and_world() -> None:
     page = settings_page()
     runtime = page.partition("## runtime\n")[2].partition("\n## ")[0]

@@ -32,7 +32,11 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["paper"], "'paper' is no setting; type experiment=paper or gpu=paper"),
         (["experiment=demo,paper"], "type one, or interplay sweep VERB experiment=demo,paper to run a verb with each"),
         (["env=room,playhouse"], "type one, or interplay sweep VERB env=room,playhouse to run a verb with each"),
-        (["run.seed=1,2"], "or interplay sweep VERB run.seed=1,2 to run a verb with each"),
+        (
+            ["clone.learner.adam_betas=0,1"],
+            "for a list, or interplay sweep VERB clone.learner.adam_betas=0,1 to run a verb with each",
+        ),
+        (["run.seed=1,2"], "type interplay sweep VERB run.seed=1,2 to run a verb with each"),
     ],
 )
 def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
@@ -72,3 +76,32 @@ def test_another_text_is_typed_in_quotes(typed: str, told: str, remedy: str) -> 
     (said,) = problems(typed)
     assert said == f"{told}; a text is typed in double quotes within single ones, {remedy}"
     compose(shlex.split(remedy))
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("collect.episodes=1e3", "collect.episodes: expected int, got 1000.0; type collect.episodes=1000"),
+        ("clone.learner.compile=yes", "clone.learner.compile: expected bool, got 'yes'; type true or false"),
+        ("mark.raters=a", "mark.raters: expected a list of str, got 'a'; type mark.raters='[a]'"),
+        ("env.image=16x24", "env.image: expected a list [int, int], got '16x24'; type env.image='[A,B]'"),
+        (
+            "clone.learner=3",
+            "clone.learner: a section of settings, got 3; set one of them: interplay explain clone.learner lists them",
+        ),
+        ("collect.setter.kinds=go", "collect.setter.kinds: expected mapping from str to float, got 'go'"),
+        ("run.seed==2", "run.seed: '=2' begins with a second =; type run.seed=2"),
+        ("run.seed=2;", "run.seed: expected int, got '2;'"),
+        (
+            "run..seed=2",
+            "run..seed: the name of a setting consists of letters, digits, _, - and dots, as in run.seed=2",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_what_to_type(typed: str, told: str) -> None:
+    assert problems(typed) == (told,)
+
+
+def test_a_plus_in_front_of_a_setting_changes_nothing() -> None:
+    assert compose(["+run.seed=2", "++run.name=2026", "+agent=5m"]).run.root == Path("runs/2026")
+    assert compose(["+run.seed=2"]).run.seed == 2
