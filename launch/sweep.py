@@ -104,7 +104,14 @@ def _launcher(hydras: Sequence[str]) -> str:
 
 
 def _check_launcher(hydras: Sequence[str]) -> None:
-    """Refuses Slurm's launcher without Slurm, where it would end in a traceback."""
+    """Refuses a launcher, or settings of one, that Hydra does not know, and that of Slurm without Slurm, where it would
+    end in a traceback."""
+    try:
+        with hydra.initialize_config_module("interplay.conf", version_base="1.3"):
+            hydra.compose("sweep", overrides=list(hydras), return_hydra_config=True)
+    except HydraException as error:
+        said = " ".join(str(error).partition("Config search path")[0].split())
+        raise SettingsError([f"{' '.join(hydras)}: {said}"]) from error
     missing = [command for command in SLURM_COMMANDS if shutil.which(command) is None]
     if _launcher(hydras) in ON_SLURM and missing:
         raise SettingsError(

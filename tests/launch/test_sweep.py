@@ -72,6 +72,19 @@ def test_settings_that_cannot_be_swept_are_refused(typed: list[str], says: str) 
 
 
 @pytest.mark.parametrize(
+    ("launcher", "says"),
+    [("hydra/launcher=laptpo", "laptop slurm"), ("hydra.launcher.n_jobs_=1", "n_jobs_")],
+)
+def test_an_unknown_launcher_or_setting_of_one_is_refused(
+    launcher: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "run.seed=1,2", launcher]) == 2
+    said = capsys.readouterr().err
+    assert f"  - {launcher}: " in said and says in said and "provider=" not in said
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
     "launcher",
     [[], pytest.param(["hydra/launcher=laptop"], marks=pytest.mark.slow)],
     ids=["one after another", "laptop"],
