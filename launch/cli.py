@@ -18,7 +18,7 @@ from typing import NoReturn
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch.compose import KEY, compose
+from interplay.launch.compose import KEY, RECORDED, compose
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -229,5 +229,5 @@ def _round_number(named: Sequence[str]) -> int:
 
 def _preset(verb: str, overrides: Sequence[str]) -> list[str]:
     """The experiment of a verb for which none is typed."""
-    typed = any(override.startswith("experiment=") for override in overrides)
+    typed = any(override.startswith("experiment=") or override == RECORDED for override in overrides)
     return ["experiment=demo"] if verb == "demo" and not typed else []

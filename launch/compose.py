@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -25,25 +26,32 @@ from interplay.core.settings_validation import (
     setting_types,
     unknown_setting,
 )
-from interplay.core.typed_name import typed_setting
+from interplay.core.typed_name import RUNS, typed_setting
 from interplay.env import registry
+from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
+from interplay.stages.stage_folder import CONFIG_FILE
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
 PLAIN = re.compile(r"(?! )[A-Za-z0-9_./@%+: \u0080-\U0010ffff-]+(?<! )")  # no character with a meaning of its own
+RECORDED = "run.settings=recorded"
 ENV_SETTING = re.compile(r"env\.\w+")
 
 
 def compose(overrides: Sequence[str]) -> Config:
     """The configuration from overrides of the form `KEY=VALUE` and `GROUP=CHOICE`.
 
+    With `run.settings=recorded`, those that the run has recorded come first; what is typed again replaces them.
+
     Raises:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
     if any(word.lstrip("+").startswith("run.typed=") for word in overrides):
         raise SettingsError(["run.typed records what is typed, and is not typed itself: leave it out"])
+    if RECORDED in overrides:
+        overrides = _after_recorded([word for word in overrides if word != RECORDED])
     settings = _composed(overrides)
     try:
         config = build_settings(settings)
@@ -53,6 +61,25 @@ def compose(overrides: Sequence[str]) -> Config:
         raise SettingsError(with_proposals(problems, overrides, world)) from error
     typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run."))
     return replace(config, run=replace(config.run, typed=typed))
+
+
+def _after_recorded(overrides: Sequence[str]) -> list[str]:
+    """The settings that the run's last command recorded, without those that are replaced, and then the overrides."""
+    named = [word for word in overrides if word.lstrip("+").startswith(("run.name=", "run.dir="))]
+    root = compose(named).run.root
+    try:
+        recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
+        words = [f"run.seed={recorded['seed']}", *map(str, recorded["typed"])]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        known = did_you_mean(root.name, names_of_runs(root.parent))
+        raise SettingsError(
+            [
+                f"{RECORDED}: {root} has no readable {CONFIG_FILE} ({error!r}); name a run with run.name=NAME and, if "
+                f"it is not in {RUNS}/, run.dir=FOLDER.{known}"
+            ]
+        ) from error
+    replaced = {word.lstrip("+").partition("=")[0] for word in overrides}
+    return [*(word for word in words if word.lstrip("+").partition("=")[0] not in replaced), *overrides]
 
 
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:

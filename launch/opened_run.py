@@ -40,7 +40,7 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
         if missing := run.untyped_presets():
             logger.warning(
                 "the last command of %s had %s, and this one has not: a run does not remember its settings, and those "
-                "that are not typed have their defaults. Type it again if this stage needs it",
+                "that are not typed have their defaults. If this stage needs them, type run.settings=recorded",
                 root,
                 " and ".join(missing),
             )

@@ -70,7 +70,8 @@ def usage_of(name: str) -> str:
         )
     return "".join(lines) + (
         "\nPaths are relative to the folder of the run: runs/run, or run.dir/run.name. A run does not remember its\n"
-        "settings: repeat experiment=, env=, agent= and all others with each verb.\n"
+        "settings: repeat experiment=, env=, agent= and all others with each verb, or type run.settings=recorded for\n"
+        "those of its last command.\n"
     )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_module
-from tiny_runs import tiny
+from tiny_runs import recorded, tiny
 
 from interplay.launch.cli import configured, main
+from interplay.launch.compose import RECORDED
 from interplay.launch.sweep import combinations
 from interplay.launch.verbs import VERBS
 from interplay.stages.stage_folder import StageFolder
@@ -91,8 +92,11 @@ def test_a_target_that_is_shown_exists(target: str) -> None:
 
 
 @pytest.mark.parametrize("shown", SHOWN)
-def test_a_command_that_is_shown_can_be_typed(shown: str) -> None:
+def test_a_command_that_is_shown_can_be_typed(shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, *settings = shown.split()
+    if RECORDED in settings:
+        monkeypatch.chdir(tmp_path)
+        recorded([word for word in settings if word != RECORDED])
     if verb == "sweep" and settings:
         verb, *settings = settings
         assert verb in VERBS

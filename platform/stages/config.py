@@ -40,6 +40,8 @@ class RunConfig:
     dir: str = RUNS  # the folder of all runs
     seed: int = 1  # of everything random in the run, but for the probes (evaluate.seed)
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
+    # typed: the settings that are typed now; recorded: before them, those that the run's last command was typed with
+    settings: Literal["typed", "recorded"] = "typed"
     typed: tuple[str, ...] = ()  # the settings of other sections as they were typed, for messages that say what to type
 
     def __post_init__(self) -> None:

@@ -144,7 +144,7 @@ class Run:
 
     def untyped_presets(self) -> list[str]:
         """The words for presets of the run's last command that this one lacks: a run does not remember its settings."""
-        before = {word.partition("=")[0]: word for word in _recorded_words(self.root / CONFIG_FILE)}
+        before = {word.partition("=")[0]: word for word in recorded_words(self.root)}
         now = {word.lstrip("+").partition("=")[0] for word in self.config.run.typed}
         return [before[group] for group in PRESETS if group in before and group not in now]
 
@@ -184,7 +184,7 @@ class Run:
             words.append(f"run.round={self.round}")
         if self.config.run.seed != RunConfig.seed:
             words.append(f"run.seed={self.config.run.seed}")
-        typed = self.config.run.typed or _recorded_words(self._config_file)
+        typed = self.config.run.typed or recorded_words(self.root)
         return " ".join(["interplay", verb, *words, *map(shlex.quote, typed)])
 
 
@@ -253,10 +253,11 @@ def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
     return current
 
 
-def _recorded_words(file: Path) -> tuple[str, ...]:
-    """The settings that were typed when a configuration was recorded; none if it can't be read."""
+def recorded_words(root: Path) -> tuple[str, ...]:
+    """The settings that were typed when the configuration of the run in `root` was recorded; none if it can't be
+    read."""
     try:
-        return tuple(map(str, json.loads(file.read_text())["run"].get("typed", ())))
+        return tuple(map(str, json.loads((root / CONFIG_FILE).read_text())["run"].get("typed", ())))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ()
 
@@ -270,8 +271,10 @@ def _check_same_world(root: Path, config: Config) -> None:
     both = before.keys() & now.keys()
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
-        typed = " ".join(map(shlex.quote, _recorded_words(root / CONFIG_FILE)))
-        again = f"Type the settings of this run again: {typed}" if typed else "This run has the default settings of env"
+        typed = " ".join(map(shlex.quote, recorded_words(root)))
+        again = "This run has the default settings of env"
+        if typed:
+            again = f"Type the settings of this run again, or run.settings=recorded in their place: {typed}"
         raise StageConflict(
             f"{root} holds episodes of another world ({first_of(changed)}). {again} ({root / CONFIG_FILE} has all), or "
             "give the new world a run of its own with run.name=..."

@@ -347,7 +347,8 @@ def test_print_config_is_json_of_every_section(capsys: pytest.CaptureFixture[str
     assert main(["print-config", "experiment=demo", "run.seed=7"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert list(printed) == [field.name for field in fields(Config)]
-    assert printed["run"] == {"name": "demo", "dir": "runs", "seed": 7, "round": 1, "typed": ["experiment=demo"]}
+    run = {"name": "demo", "dir": "runs", "seed": 7, "round": 1, "settings": "typed", "typed": ["experiment=demo"]}
+    assert printed["run"] == run
 
     def complete(shown: Any, built: Any) -> None:
         if is_dataclass(built):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 
+from interplay.launch.cli import configured
 from interplay.launch.compose import compose
 from interplay.launch.served_run import served_run
 from interplay.launch.train_baselines import train_baselines
@@ -195,7 +196,7 @@ def test_a_message_names_a_few_of_many_differences(tmp_path: Path, capsys: pytes
     said = refused("collect", tiny(tmp_path, house=("env=playhouse",)), capsys)
     assert "holds episodes of another world (env." in said
     assert said.count(" -> ") == MAX_DIFFERENCES and re.search(r", and \d+ more\)", said)
-    assert "Type the settings of this run again: env=room 'env.objects=[2,3]'" in said
+    assert "or run.settings=recorded in their place: env=room 'env.objects=[2,3]'" in said
 
 
 def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path: Path) -> None:
@@ -210,6 +211,29 @@ def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path:
     assert opened([*named, "agent=5m"]).command("clone") == f"{command} agent=5m"
     (run.root / "config.json").write_text("{")
     assert opened(named[:2]).command("clone") == f"interplay clone run.name=mine run.dir={tmp_path}"
+
+
+def test_recorded_settings_come_before_those_that_are_typed(tmp_path: Path) -> None:
+    named = [f"run.dir={tmp_path}", "run.name=mine"]
+    first = ("env=room", "env.objects=[2,3]", "clone.training.updates=7")
+    recorded([*named, "run.seed=3", *first])
+    again = [*named, "run.settings=recorded"]
+    found = compose([*again, "env.objects=[1,1]", "reward.training.updates=5"])
+    assert (found.env["objects"], found.run.seed) == ((1, 1), 3)
+    assert (found.clone.training.updates, found.reward.training.updates) == (7, 5)
+    typed = ("env=room", "clone.training.updates=7", "env.objects=[1,1]", "reward.training.updates=5")
+    assert found.run.typed == typed and found.run.settings == "typed"
+    assert compose([*again, "run.seed=4"]).run.seed == 4
+    assert configured("demo", again) == compose([*named, "run.seed=3", *first]), "not experiment=demo"
+
+
+def test_recorded_settings_need_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded([f"run.dir={tmp_path}", "run.name=mine"])
+    said = refused("clone", [f"run.dir={tmp_path}", "run.name=mien", "run.settings=recorded"], capsys, code=2)
+    assert "mien has no readable config.json" in said and "Did you mean 'mine'?" in said
+    assert not (tmp_path / "mien").exists()
+    said = refused("clone", [f"run.dir={tmp_path}", "run.settings=last"], capsys, code=2)
+    assert "run.settings" in said and "recorded" in said
 
 
 def test_a_preset_that_is_not_typed_again_is_warned_of(
