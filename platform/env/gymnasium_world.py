@@ -51,7 +51,9 @@ class GymnasiumConfig:
     bins: int = 5  # per continuous action dimension; odd, so that one is the middle
     rest: int | None = None  # the no-op of a Discrete space; None: "done" in MiniGrid, 0 elsewhere
     instruction: str = ""  # what the setter says if the environment has no mission
-    success_return: float = 0.0  # the mission is done once the return exceeds it
+    # The mission is done once the return exceeds it; null: the `reward_threshold` that the environment was registered
+    # with, at which Gymnasium counts it as solved, or 0 without one.
+    success_return: float | None = 0.0
     kwargs: Mapping[str, Any] = field(default_factory=dict)  # passed to `gymnasium.make`
 
     def __post_init__(self) -> None:
@@ -114,7 +116,7 @@ class GymnasiumWorld(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        return MissionSource(self._facts.mission, self.config.success_return, self.facts, self._solver)
+        return MissionSource(self._facts.mission, _success_return(self.config, self._env), self.facts, self._solver)
 
     def view(self, role: str) -> View:
         return self._views((role,))[role]
@@ -233,6 +235,13 @@ def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int,
 
     env = babyai.with_picture(_make_environment(config), config.image)
     return env, babyai.NOOP_ACTION, babyai.solver_for(env)
+
+
+def _success_return(config: GymnasiumConfig, env: gymnasium.Env[Any, Any]) -> float:
+    """The return that the mission has to exceed."""
+    if config.success_return is not None:
+        return config.success_return
+    return (env.spec.reward_threshold if env.spec is not None else None) or 0.0
 
 
 def _rest(config: GymnasiumConfig, env: gymnasium.Env[Any, Any], default: int) -> int:

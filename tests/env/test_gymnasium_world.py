@@ -136,6 +136,13 @@ def test_a_return_of_ones_succeeds_where_it_exceeds_the_bar() -> None:
     assert done == [False] * 5 + [True] * 2
 
 
+@pytest.mark.parametrize(("name", "threshold"), [("CartPole-v1", 475.0), ("Pendulum-v1", 0.0)])
+def test_the_threshold_of_the_environment_may_be_the_bar(name: str, threshold: float) -> None:
+    world = gym_world(name, instruction="balance", success_return=None)
+    world.reset(Start(seed=0))
+    assert world.tasks().sample("mission", np.random.default_rng(0)).to_json()["above"] == threshold
+
+
 def test_a_mission_that_is_done_before_it_is_asked_names_the_return_and_the_bar() -> None:
     world = gym_world("CartPole-v1", instruction="balance")
     world.reset(Start(seed=1))
