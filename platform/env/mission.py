@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
+from interplay.env.task import RETURN, Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.world import Action, World
 
 KIND = "mission"
@@ -61,6 +61,7 @@ class Mission(Task):
     instead: MisreadTarget | None = None
     kind: str = KIND
     answer: str | None = None
+    whole_episode: ClassVar[bool] = True
 
     def to_json(self) -> Mapping[str, Any]:
         fields: dict[str, Any] = {"kind": KIND, "instruction": self.instruction, "above": self.above}
@@ -73,6 +74,9 @@ class Mission(Task):
 
     def progress(self, facts: GymnasiumFacts) -> float:
         return float(self.success(facts, ()))
+
+    def measure(self, facts: GymnasiumFacts) -> Mapping[str, float]:
+        return {RETURN: facts.total_reward}
 
     def misread(self, world: World, rng: np.random.Generator) -> Task:
         instead = self.solver.sample_misread(world, rng)

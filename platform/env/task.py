@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from interplay.env.world import Action, World
 
+RETURN = "return"  # in `Task.measure`: the sum of the rewards of the world so far
 ROUNDING = 1e-6  # by which a computed progress may lie outside of 0 to 1
 
 
@@ -31,6 +32,9 @@ class Task(ABC):
     answer: str | None  # the true answer of a question; None for an instruction to act
     cue: str | None = None  # one of `TaskSource.cues` if the task was sampled by a cue
     modifier: str | None = None  # one of `TaskSource.modifiers` if the wording had to satisfy one
+    # Whether success is judged at the end of the episode, by the world or by a time limit, as where it depends on the
+    # return. Evaluation then plays on after the task is done.
+    whole_episode: ClassVar[bool] = False
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:
@@ -66,7 +70,10 @@ class Task(ABC):
         return None
 
     def measure(self, facts: Any) -> Mapping[str, float]:
-        """Further measures of how well the task is done now, by name, on which evaluation reports; empty for none."""
+        """Further measures of how well the task is done now, by name, on which evaluation reports; empty for none.
+
+        A task of a world with a reward has the sum of the rewards so far among them, under the name `RETURN`.
+        """
         return {}
 
     @abstractmethod

@@ -18,7 +18,7 @@ from interplay.env.task import Task
 from interplay.env.world import Action, View, World
 from interplay.evaluation.estimates import repeated_share
 from interplay.evaluation.probe_player import ProbePlayer
-from interplay.evaluation.probes import Probe
+from interplay.evaluation.probes import Probe, ProbeResult, mean_measures
 from interplay.evaluation.report_data import ChanceLevel
 
 CHANCE_BOOTSTRAP_SEED = 20221122  # fixed, so that the same draws always have the same interval
@@ -75,17 +75,19 @@ def measure_chance(
         if any(task.answer is not None for task in tasks):
             found[kind] = chance_of_answers(tasks)
             continue
-        resting = _successes(worlds, drawn, RestingSeat(), stopped)
-        moving = np.sum([_successes(worlds, drawn, RandomSeat(rng), stopped) for _ in range(draws)], axis=0)
+        resting = _results(worlds, drawn, RestingSeat(), stopped)
+        moving = [result for _ in range(draws) for result in _results(worlds, drawn, RandomSeat(rng), stopped)]
         if stopped():
             break
-        rate = repeated_share(moving, draws, np.random.default_rng(CHANCE_BOOTSTRAP_SEED))
+        rate = repeated_share(_successes(moving, drawn), draws, np.random.default_rng(CHANCE_BOOTSTRAP_SEED))
+        measures = {name: mean_measures(results) for name, results in (("resting", resting), ("random", moving))}
         found[kind] = ChanceLevel(
-            resting=float(resting.mean()),
+            resting=float(_successes(resting, drawn).mean()),
             random=rate.value,
             draws=draws,
             interval=(rate.low, rate.high),
             hold=drawn[0].hold,
+            measures={name: by_kind[kind] for name, by_kind in measures.items() if by_kind},
         )
     return found
 
@@ -102,12 +104,14 @@ def chance_of_answers(questions: Sequence[Task]) -> ChanceLevel:
     )
 
 
-def _successes(
+def _results(
     worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]
-) -> NDArray[np.float64]:
-    """1 for each probe that a seat solves, 0 for the others; [probes]."""
-    places = {(probe.kind, probe.index): place for place, probe in enumerate(probes)}
-    solved = np.zeros(len(probes))
-    for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes, stopped=stopped):
-        solved[places[result.kind, result.index]] = result.success_step is not None
-    return solved
+) -> list[ProbeResult]:
+    """The results of a seat, of one play of each probe."""
+    return [result for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes, stopped=stopped)]
+
+
+def _successes(results: Sequence[ProbeResult], probes: Sequence[Probe]) -> NDArray[np.float64]:
+    """How many plays of each probe of one kind succeeded; [probes]."""
+    solved = Counter(result.index for result in results if result.success_step is not None)
+    return np.array([solved[probe.index] for probe in probes], np.float64)

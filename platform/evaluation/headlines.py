@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from interplay.env.task import RETURN
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import (
     Comparison,
@@ -17,7 +18,15 @@ from interplay.evaluation.findings import (
     reward_model_figures,
 )
 from interplay.evaluation.listening import joint_listening
-from interplay.evaluation.report_data import LEARNED, ProbeResults, ReportData, RewardModelResults, RewardPoint
+from interplay.evaluation.report_data import (
+    LEARNED,
+    Measures,
+    ProbeResults,
+    ReportData,
+    RewardModelResults,
+    RewardPoint,
+    title_of,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
             if data.reward_source == LEARNED or data.reward_model is not None
             else ()
         ),
+        *_episodic_return(data),
     )
 
 
@@ -81,6 +91,11 @@ def points_with_interval(difference: Estimate) -> str:
 def decimals(value: float) -> str:
     """Formats a number with two decimals; a dash for nan."""
     return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def measured_mean(found: Mapping[str, float]) -> Estimate:
+    """The mean of a measure at the end of the probes, from an entry of `MeasureMeans`."""
+    return Estimate(found["end"], found.get("low", math.nan), found.get("high", math.nan), int(found["n"]))
 
 
 def times(ratio: float) -> str:
@@ -166,6 +181,33 @@ def _heldout_return(points: Sequence[RewardPoint], source: str) -> Headline:
         f"Between updates {first} and {last} the return that {source} gives to held-out episodes {verdict} "
         f"(change {change.end - change.start:+.2f}, two standard errors {2 * change.error:.2f}).",
     )
+
+
+def _episodic_return(data: ReportData) -> tuple[Headline, ...]:
+    """The return that the world gives in a probe, if exactly one kind of task measures it."""
+    found = {agent: by_kind for agent, measures in data.measures.items() if (by_kind := _returns(measures))}
+    kinds = {kind for by_kind in found.values() for kind in by_kind}
+    if len(kinds) != 1:
+        return ()
+    (kind,) = kinds
+    chance = data.probes.chance.get(kind) if data.probes is not None else None
+    random = chance.measures.get("random", {}).get(RETURN) if chance is not None else None
+    played = {agent: by_kind[kind] for agent, by_kind in found.items()} | ({"at random": random} if random else {})
+    means = {agent: measured_mean(each) for agent, each in played.items()}
+    listed = ", ".join(f"{agent} {decimals(each.value)} ({span(each)})" for agent, each in means.items())
+    n = next(iter(means.values())).n
+    compared = (data.probes.baseline, data.probes.candidate) if data.probes is not None else ()
+    return (
+        Headline(
+            "Return of an episode",
+            " → ".join(decimals(each.value) for agent, each in means.items() if agent in compared) or None,
+            f"Sum of the world's rewards, mean of {n} {title_of(kind)} episodes and 95% interval: {listed}.",
+        ),
+    )
+
+
+def _returns(measures: Measures) -> dict[str, Mapping[str, float]]:
+    return {kind: by_name[RETURN] for kind, by_name in measures.items() if RETURN in by_name}
 
 
 def _reward_model(results: RewardModelResults | None) -> Headline:

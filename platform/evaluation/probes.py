@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from interplay.core.setting_checks import check_unique
 from interplay.env.task import InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
+from interplay.evaluation.estimates import mean
 from interplay.evaluation.success_judge import one_second
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the pr
 AGENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 # Of own agents and of chance, of files next to theirs, and "BC", which reports call the clone.
 RESERVED_NAMES = ("bc", "before_rl", "bc_rl", "expert", "chance", "random", "resting", "stage", "BC")
+MEASURE_BOOTSTRAP_SEED = 20221125  # fixed, so that the same results always have the same interval
 OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
 
 
@@ -220,21 +223,32 @@ def _words_from_elsewhere(world: World, probe: Probe, probes: Sequence[Probe]) -
 
 
 def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[str, float]]]:
-    """Means of the measures by kind of task and name, {"end": ..., "best": ...}; kinds without measures are left out.
+    """Means of the measures by kind of task and name; kinds without measures are left out.
 
-    "best" is the step at which the first measure was highest, of each probe its own.
+    Each is {"end": mean at the end of a probe, "low", "high": its 95% interval, left out for a single probe, "n":
+    number of probes, "best": mean at the step at which the first measure was highest, of each probe its own}. Where a
+    probe was played several times, the mean of these plays counts once.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
     for kind in dict.fromkeys(result.kind for result in results if result.measures):
         rows = [result for result in results if result.kind == kind and result.measures]
-        found[kind] = {
-            name: {
-                "end": float(np.mean([row.measures[name] for row in rows])),
-                "best": float(np.mean([row.best_measures[name] for row in rows])),
-            }
-            for name in rows[0].measures
-        }
+        found[kind] = {}
+        for name in rows[0].measures:
+            end, best = (
+                _by_probe([(row.index, getattr(row, at)[name]) for row in rows]) for at in ("measures", "best_measures")
+            )
+            estimate = mean(end, np.random.default_rng(MEASURE_BOOTSTRAP_SEED))
+            interval = {"low": estimate.low, "high": estimate.high} if estimate.n > 1 else {}
+            found[kind][name] = {"end": estimate.value, **interval, "n": estimate.n, "best": float(np.mean(best))}
     return found
+
+
+def _by_probe(values: Iterable[tuple[int, float]]) -> list[float]:
+    """The mean value of each probe, from (index of the probe, value) of each play."""
+    plays = defaultdict[int, list[float]](list)
+    for index, value in values:
+        plays[index].append(value)
+    return [float(np.mean(each)) for each in plays.values()]
 
 
 def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, Sequence[ProbeResult]]:

@@ -15,7 +15,8 @@ from interplay.evaluation.live_judgements import LiveResults
 
 T = TypeVar("T")
 R = TypeVar("R")
-Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
+MeasureMeans: TypeAlias = Mapping[str, Mapping[str, float]]  # name -> "end", "low", "high", "n", "best" -> value
+Measures: TypeAlias = Mapping[str, MeasureMeans]  # by kind of task; see `interplay.evaluation.probes.mean_measures`
 ALL_KINDS = "all kinds"  # in place of a kind of task: the scenarios of all kinds
 
 
@@ -85,6 +86,8 @@ class ChanceLevel:
     draws: int = 1  # random movers that played each probe; `random` is their mean
     interval: tuple[float, float] | None = None  # of `random`; None: computed exactly, or one draw of an old version
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
+    # What the tasks measure of the two players, "resting" and "random"; empty in files of older versions.
+    measures: Mapping[str, MeasureMeans] = field(default_factory=dict)
 
     @property
     def best_guess(self) -> float:

@@ -59,7 +59,7 @@ def render_page(data: ReportData) -> str:
         headlines=headlines(data),
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
-        measures=measure_table(data.measures) if data.measures else None,
+        measures=measure_table(data.measures, probes.chance if probes is not None else {}) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
         round_table=round_table(data.round_records, data.rounds) if data.round_records else None,
         free_play=free_play_rows(data.free_play),

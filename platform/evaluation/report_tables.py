@@ -14,10 +14,10 @@ from interplay.evaluation import figures
 from interplay.evaluation.continuation_judgements import JudgedContinuations
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison, compare, reward_model_figures, steps_between_rounds
-from interplay.evaluation.headlines import decimals, percent, points, span, with_interval
+from interplay.evaluation.headlines import decimals, measured_mean, percent, points, span, with_interval
 from interplay.evaluation.listening import answer_shares, listening
 from interplay.evaluation.live_judgements import LiveResults, by_setter
-from interplay.evaluation.report_data import Measures, ProbeResults, RoundRecord, ScenarioResults, title_of
+from interplay.evaluation.report_data import ChanceLevel, Measures, ProbeResults, RoundRecord, ScenarioResults, title_of
 from interplay.evaluation.scenario_findings import (
     scenario_curves,
     scenario_differences,
@@ -85,21 +85,32 @@ def answer_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
     ]
 
 
-def measure_table(measures: Mapping[str, Measures]) -> Table:
-    """What tasks measure apart from success, as the F1 of the blocks built: one row per kind of task and measure, a
-    cell per agent.
+def measure_table(measures: Mapping[str, Measures], chance: Mapping[str, ChanceLevel]) -> Table:
+    """What tasks measure apart from success, as the return or the F1 of the blocks built: one row per kind of task and
+    measure, with a cell per agent, two for the players without understanding, and the number of probes.
 
-    The means of an agent at the end of a probe, in parentheses those at its best step; "not run" where it has not
-    played a kind.
+    Args:
+        measures: by printed agent.
+        chance: by kind of task; of kinds without `ChanceLevel.measures`, the two cells are dashes.
     """
     rows = []
     for kind in dict.fromkeys(kind for by_kind in measures.values() for kind in by_kind):
         played = [by_kind.get(kind, {}) for by_kind in measures.values()]
+        guessed = chance[kind].measures if kind in chance else {}
         for name in dict.fromkeys(name for by_name in played for name in by_name):
             found = [by_name.get(name) for by_name in played]
-            cells = ["not run" if each is None else f"{each['end']:.2f} ({each['best']:.2f})" for each in found]
-            rows.append((title_of(kind), name, *cells))
-    return Table(("task", "measure", *measures), rows)
+            cells = ["not run" if each is None else _measured(each) for each in found]
+            cells += [_measured(guessed[who][name]) if who in guessed else DASH for who in ("resting", "random")]
+            n = next(str(int(each["n"])) for each in found if each is not None)
+            rows.append((title_of(kind), name, *cells, n))
+    return Table(("task", "measure", *measures, "at rest", "at random", "n"), rows)
+
+
+def _measured(found: Mapping[str, float]) -> str:
+    """A mean at the end with its interval, and the mean at the best step if it differs: "0.25 (0.10 to 0.40), best
+    0.50"."""
+    end, best = decimals(found["end"]), decimals(found["best"])
+    return f"{end} ({span(measured_mean(found))})" + (f", best {best}" if best != end else "")
 
 
 def free_play_rows(by_agent: Mapping[str, PlayedShares]) -> list[tuple[str, ...]]:

@@ -16,6 +16,9 @@ class SuccessJudge:
     which the task was done, which must lie within `limit`; a play in which it is done at the limit continues until it
     has been held, or no longer is. A world that ends the episode while the task is done leaves no time to undo it, so
     that counts as held. A question is answered once, by the first utterance.
+
+    A task of whole episodes (`Task.whole_episode`) succeeds if it is done when the world ends the episode, or at
+    `limit`, and the play ends only then.
     """
 
     def __init__(self, task: Task, *, limit: int, hold: int) -> None:
@@ -36,11 +39,14 @@ class SuccessJudge:
             self._done_since = None
         elif self._done_since is None:
             self._done_since = step
-        if self._done_since is not None and (world_done or step - self._done_since >= self._hold):
+        whole = self._task.whole_episode
+        ended = world_done or (whole and step >= self._limit)
+        held = not whole and self._done_since is not None and step - self._done_since >= self._hold
+        if ended or held:
             self.success_step = self._done_since
         answered = self._task.answer is not None and bool(said)
         out_of_time = step >= self._limit and self._done_since is None
-        return self.success_step is not None or answered or world_done or out_of_time
+        return ended or held or answered or out_of_time
 
 
 def one_second(spec: WorldSpec) -> int:

@@ -143,6 +143,15 @@ def test_the_threshold_of_the_environment_may_be_the_bar(name: str, threshold: f
     assert world.tasks().sample("mission", np.random.default_rng(0)).to_json()["above"] == threshold
 
 
+def test_a_mission_measures_the_return() -> None:
+    world = gym_world("CartPole-v1", instruction="balance", success_return=5)
+    world.reset(Start(seed=0))
+    task = world.tasks().sample("mission", np.random.default_rng(0))
+    for _ in range(3):
+        world.step({})
+    assert task.measure(world.facts()) == {"return": 3.0} and task.whole_episode
+
+
 def test_a_mission_that_is_done_before_it_is_asked_names_the_return_and_the_bar() -> None:
     world = gym_world("CartPole-v1", instruction="balance")
     world.reset(Start(seed=1))

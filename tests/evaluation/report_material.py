@@ -75,7 +75,7 @@ def material() -> ReportData:
         ],
         kinds=[KindTraining("count", 1234, (0.25, 0.5), (1.0, 0.75), (-0.1, math.nan))],
         probes=probes(0.4, 0.8),
-        measures={"BC": {"row": {"f1": {"end": 0.25, "best": 0.5}}}},
+        measures={"BC": {"row": {"f1": {"end": 0.25, "low": 0.1, "high": 0.4, "n": 50, "best": 0.5}}}},
         scenarios=ScenarioResults(
             {agent: {"go-0": np.array([2.0, np.nan]), "lift-0": np.array([3.0, 4.0])} for agent in ("BC", "BC+RL")},
             kinds={"go-0": "go", "lift-0": "lift"},

@@ -87,3 +87,13 @@ def test_repeats_of_an_episode_count_as_one_episode() -> None:
     apart = repeated_share([5] * 10 + [0] * 10, 5, np.random.default_rng(1))
     assert apart.n == 20 and apart.value == 0.5
     assert apart.high - apart.low == pytest.approx(np.subtract(*reversed([0.3, 0.7])), abs=0.11)  # as of 20, not of 100
+
+
+def test_what_tasks_measure_of_players_without_understanding_is_measured_too() -> None:
+    lanes = [registry.make("gymnasium", id="CartPole-v1", instruction="balance", success_return=20) for _ in range(2)]
+    probes = draw_probes(lanes[0], ProbesConfig(episodes=4, steps=500))
+    level = measure_chance(lanes, probes, np.random.default_rng(1), draws=3)["mission"]
+    resting, random = (level.measures[name]["return"] for name in ("resting", "random"))
+    assert resting["n"] == random["n"] == 4, "draws of a probe count as one"
+    assert 8 <= resting["end"] <= 11, "pushing the cart to the left all the time is soon over"
+    assert resting["end"] < random["low"] < random["end"] < random["high"] < 60

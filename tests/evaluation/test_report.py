@@ -160,15 +160,37 @@ def test_a_full_report_has_every_section(whole: str) -> None:
 
 
 def test_what_tasks_measure_has_a_row_per_kind_and_measure_and_a_cell_per_agent() -> None:
-    row = {"f1": {"end": 0.25, "best": 0.5}, "reward": {"end": -1.0, "best": 2.0}}
-    table = measure_table({"BC": {"row": row}, "BC+RL": {"row": row, "tower": {"f1": {"end": 1.0, "best": 1.0}}}})
-    assert table.head == ("task", "measure", "BC", "BC+RL")
+    f1 = {"end": 0.25, "low": 0.125, "high": 0.5, "n": 40, "best": 0.5}
+    once = {"end": 12.0, "n": 1, "best": 12.0}
+    random = {"end": 3.0, "low": 2.0, "high": 4.0, "n": 40, "best": 3.0}
+    table = measure_table(
+        {"BC": {"row": {"f1": f1}}, "BC+RL": {"row": {"f1": f1}, "mission": {"return": once}}},
+        {"mission": ChanceLevel(0.0, 0.0, measures={"random": {"return": random}}), "row": ChanceLevel(0.0, 0.0)},
+    )
+    assert table.head == ("task", "measure", "BC", "BC+RL", "at rest", "at random", "n")
     assert table.rows == [
-        ("Row", "f1", "0.25 (0.50)", "0.25 (0.50)"),
-        ("Row", "reward", "-1.00 (2.00)", "-1.00 (2.00)"),
-        ("Tower", "f1", "not run", "1.00 (1.00)"),
+        ("Row", "f1", *["0.25 (0.12 to 0.50), best 0.50"] * 2, "–", "–", "40"),
+        ("Mission", "return", "not run", "12.00 (–)", "–", "3.00 (2.00 to 4.00)", "1"),
     ]
     assert "What the tasks measure" not in render_page(ReportData())
+
+
+def test_the_return_of_an_episode_is_a_headline_of_worlds_with_one_kind_of_task() -> None:
+    def measured(end: float) -> dict[str, dict[str, float]]:
+        return {"return": {"end": end, "low": end - 1, "high": end + 1, "n": 64, "best": end}}
+
+    steps = {"mission": np.array([np.nan])}
+    chance = {"mission": ChanceLevel(0.0, 0.0, measures={"random": measured(20.0)})}
+    played = ProbeResults({"BC": steps, "BC+RL": steps}, steps=500, seconds_per_step=0.02, chance=chance)
+    returns = {"BC": {"mission": measured(22.0)}, "BC+RL": {"mission": measured(480.0)}}
+    found = headlines(ReportData(probes=played, measures=returns))[-1]
+    assert (found.label, found.number) == ("Return of an episode", "22.00 → 480.00")
+    assert found.sentence == (
+        "Sum of the world's rewards, mean of 64 Mission episodes and 95% interval: BC 22.00 (21.00 to 23.00), "
+        "BC+RL 480.00 (479.00 to 481.00), at random 20.00 (19.00 to 21.00)."
+    )
+    several = {"BC": {kind: measured(1.0) for kind in ("Task0", "Task1")}}
+    assert "Return of an episode" not in {each.label for each in headlines(ReportData(measures=several))}
 
 
 @pytest.mark.parametrize(
@@ -387,7 +409,8 @@ def test_the_report_shows_each_tasks_score_without_listening() -> None:
     written = to_json(results_of(ReportData(probes=results)))
     assert written["chance"]["lift"]["answers"] == {"yes": 0.55, "no": 0.45}
     assert written["chance"]["go"] == {
-        "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37], "hold": 0
+        "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37], "hold": 0,
+        "measures": {},
     }  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 from fake_world import LineTask, LineWorld
 
@@ -12,9 +14,11 @@ WALK = LineTask("walk", "walk to two", 2)
 COUNT = LineTask("count", "count houses", 0, "two")
 
 
-def judged(places: list[int], *, limit: int = 10, hold: int = 2, ends_at: int | None = None) -> tuple[int, int | None]:
+def judged(
+    places: list[int], *, limit: int = 10, hold: int = 2, ends_at: int | None = None, task: LineTask = WALK
+) -> tuple[int, int | None]:
     """The step after which a walk over these places is over, and its step of success."""
-    judge = SuccessJudge(WALK, limit=limit, hold=hold)
+    judge = SuccessJudge(task, limit=limit, hold=hold)
     for step, place in enumerate(places, 1):
         if judge.is_over(step, {"solver": place}, [], world_done=step == ends_at):
             return step, judge.success_step
@@ -40,6 +44,20 @@ def test_what_is_done_at_the_limit_may_still_be_held() -> None:
 def test_a_world_that_ends_leaves_no_time_to_undo_it() -> None:
     assert judged([1, 2], ends_at=2) == (2, 2)
     assert judged([2, 1], ends_at=2) == (2, None)
+
+
+class Tour(LineTask):
+    """A walk that is judged at the end of the episode."""
+
+    whole_episode: ClassVar[bool] = True
+
+
+def test_a_task_of_whole_episodes_is_played_to_the_end_and_judged_there() -> None:
+    tour = Tour("walk", "walk to two", 2)
+    assert judged([1, 2, 2, 2, 2, 2], limit=6, hold=0, task=tour) == (6, 2)
+    assert judged([1, 2, 2, 2, 2, 3], limit=6, hold=0, task=tour) == (6, None)
+    assert judged([1, 1, 1, 1, 1, 2], limit=6, hold=3, task=tour) == (6, 6), "nothing is held after the limit"
+    assert judged([1, 2, 2], ends_at=3, task=tour) == (3, 2)
 
 
 @pytest.mark.parametrize(("answer", "success"), [("two", 3), ("one", None)])

@@ -87,9 +87,14 @@ def test_a_probe_of_unclear_words_is_answered_and_measured(world: World) -> None
     assert result.measures["f1"] == result.best_measures["f1"] == 1.0
 
 
-def test_measures_are_means_by_kind() -> None:
-    def played(kind: str, end: float, best: float) -> ProbeResult:
-        return ProbeResult(kind, 0, 0, "", None, (), 5, measures={"f1": end}, best_measures={"f1": best})
+def test_measures_are_means_by_kind_in_which_repeated_plays_of_a_probe_count_once() -> None:
+    def played(kind: str, index: int, end: float, best: float) -> ProbeResult:
+        return ProbeResult(kind, index, 0, "", None, (), 5, measures={"f1": end}, best_measures={"f1": best})
 
-    rows = [played("row", 0.0, 0.5), played("row", 1.0, 1.0), ProbeResult("count", 0, 0, "", 1, ("two",), 2)]
-    assert mean_measures(rows) == {"row": {"f1": {"end": 0.5, "best": 0.75}}}
+    rows = [played("row", 0, 0.0, 0.5), played("row", 1, 1.0, 1.0), ProbeResult("count", 0, 0, "", 1, ("two",), 2)]
+    (means,) = mean_measures(rows).values()
+    assert means == {"f1": {"end": 0.5, "low": 0.0, "high": 1.0, "n": 2, "best": 0.75}}
+    twice = mean_measures([*rows, played("row", 0, 0.5, 0.5)])["row"]["f1"]
+    assert twice == {"end": 0.625, "low": 0.25, "high": 1.0, "n": 2, "best": 0.75}
+    (single,) = mean_measures(rows[:1]).values()
+    assert single == {"f1": {"end": 0.0, "n": 1, "best": 0.5}}, "no interval"

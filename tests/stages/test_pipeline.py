@@ -268,6 +268,11 @@ def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path, house: tuple
     assert found["probes"]
     assert all({"bc", "bc_rl"} <= set(by_agent) for by_agent in found["probes"].values())
     assert f"env.id={found['settings']['env']['id']}" == house[0]
+    returns = [by_kind["mission"]["return"] for by_kind in found["measures"].values()]
+    assert len(returns) >= 2 and {each["n"] for each in returns} == {1}
+    level = found["chance"]["mission"]["measures"]
+    assert set(level) == {"resting", "random"} and all("return" in measured for measured in level.values())
+    assert "Return of an episode" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

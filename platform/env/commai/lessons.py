@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from interplay.core.settings_validation import did_you_mean
-from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
+from interplay.env.task import RETURN, Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.world import Action, World
 
 
@@ -50,6 +50,10 @@ class Lesson(Task):
     def progress(self, facts: LessonFacts) -> float:
         """0.5 while the instance is open; then 1 or 0, so that raters mark the rise or the fall."""
         return float(self.success(facts, ())) if len(facts.results) > self.number else 0.5
+
+    def measure(self, facts: LessonFacts) -> Mapping[str, float]:
+        """The reward of the instance, 0 while it is open."""
+        return {RETURN: facts.results[self.number][1] if len(facts.results) > self.number else 0.0}
 
     def misread(self, world: World, rng: np.random.Generator) -> Task:
         return Lesson(self.kind, self.instruction, self.number, int(rng.integers(2**31)))
