@@ -73,7 +73,7 @@ def _warn_of_no_expert(world: str, kind: str) -> None:
     logger.warning(
         "tasks of kind %r of %s have no expert: the scripted solver does nothing in them but err, so imitating it "
         "teaches nothing. Define Task.expert, let people play (interplay studio), or learn from the world's reward "
-        "alone, as experiment=commai_nano does",
+        "alone, as experiment=gymnasium does",
         kind,
         world,
     )

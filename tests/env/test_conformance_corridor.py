@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,13 +19,14 @@ from interplay.env.conformance import WorldConformance
 from interplay.env.world import Action, Outcome, Start, World
 
 PAGE = Path(__file__).parents[2] / "docs" / "worlds.md"
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def corridor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page's code as an installed package that offers a world."""
     site = tmp_path_factory.mktemp("site")
-    code = PAGE.read_text().split("```python\n")[1].split("```")[0]
+    (code,) = [block for block in PYTHON.findall(PAGE.read_text()) if "class Corridor(" in block]
     (site / "corridor_world.py").write_text(code)
     offer = site / "corridor_world-1.0.dist-info"
     offer.mkdir()
