@@ -2,13 +2,12 @@
 
     python benchmarks/known_returns.py                              # CartPole and an empty MiniGrid room, 3 seeds
     python benchmarks/known_returns.py --envs CartPole-v1 --steps 150000 --json known.json    # - for stdout
+    python benchmarks/known_returns.py --learners vtrace --settings agent.attention=none      # with other settings
 
-Ours: `env=gymnasium`, the setter-replay actor, the world's own reward (scaled: see `SCALE`), V-trace with a value loss
-and an entropy bonus, a falling learning rate; no cloning and no reward model. Its agent is `nano`, with an LSTM; its
-actor replays 256 recorded starts. Theirs: PPO with the settings of CleanRL's ppo.py (4 worlds, 128 steps, 4 epochs,
-4 minibatches, annealed learning rate, no memory), written out here. Both see the same observations. The scores: the
-mean return of the last 100 training episodes, which began long before the end, and that of 64 new episodes of the final
-policy, sampled as in training. MiniGrid needs the extra `babyai`.
+Ours: `experiment=gymnasium`; `SETTINGS` has what differs by environment. Theirs: PPO with the settings of CleanRL's
+ppo.py (4 worlds, 128 steps, 4 epochs, 4 minibatches, annealed learning rate, no memory), written out here. Both see the
+same observations. The scores: the mean return of the last 100 training episodes, which began long before the end, and
+that of 64 new episodes of the final policy, sampled as in training. MiniGrid needs the extra `gymnasium`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,31 +30,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
-from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.seats import ScriptedSeat
-from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
-from interplay.agent.agent_runner import AgentRunner
-from interplay.agent.network import Agent
-from interplay.agent.observation import Layout
-from interplay.agent.policy import LocalPolicy
-from interplay.agent.sizes import SIZES
-from interplay.env.gymnasium_world import GymnasiumConfig, GymnasiumWorld
-from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.store import EpisodeStore
-from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.config import LearnerConfig
-from interplay.learner.learner import Learner
-from interplay.learner.objective import LossWeights, ObjectiveConfig
-from interplay.players.setter import ScriptedSetter, SetterConfig
-from interplay.players.solver import SolverConfig
-from interplay.reward.reward_functions import EnvironmentReward
-from interplay.runtime.inline import InlineRollouts
+from interplay.evaluation.probes import mean_measures
+from interplay.launch.cli import main as interplay
+from interplay.launch.compose import compose
+from interplay.stages.probe_files import read_results
+from interplay.stages.returns_ledger import reward_points
+from interplay.stages.stage_folder import StageFolder
 
 PICTURE = (14, 14)  # of MiniGrid's 7 x 7 cells
-LONGEST = {"CartPole-v1": 500, "MiniGrid-Empty-5x5-v0": 100}
-SCALE = {"CartPole-v1": 0.02, "MiniGrid-Empty-5x5-v0": 1.0}  # discounted returns of 0 to 2, and of 0 to 1
-STARTS, EPISODES = 256, 100
+# Where an environment needs other settings than CartPole: its pictures, its time limit, and the scale of its returns.
+SETTINGS = {
+    "CartPole-v1": (),
+    "MiniGrid-Empty-5x5-v0": (
+        f"env.image=[{PICTURE[0]},{PICTURE[1]}]",
+        "reinforce.actor.episode_steps=100",
+        "reinforce.learner.objective.reward_scale=1",
+        "evaluate.steps=100",
+    ),
+}
+EPISODES = 100  # the last ones of training
 FINAL_EPISODES = 64  # of the final policy
 
 
@@ -70,19 +62,12 @@ class Returns(NamedTuple):
 def main() -> None:
     """Run every cell and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--envs", nargs="+", choices=LONGEST, default=list(LONGEST))
+    parser.add_argument("--envs", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
-    parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--steps", type=int, default=150_000)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--lanes", type=int, default=16, help="of V-trace")
-    parser.add_argument("--unroll", type=int, default=16, help="T of V-trace")
-    parser.add_argument("--passes", type=int, default=2, help="updates per batch of V-trace")
-    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate of V-trace, at first")
-    parser.add_argument("--decay", choices=("none", "linear"), default="linear", help="of the learning rate of V-trace")
-    parser.add_argument("--scale", type=float, help="of the reward of V-trace; default: by environment")
-    parser.add_argument("--value", type=float, default=0.5, help="weight of the value loss of V-trace")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--time-limits", choices=("bootstrap", "terminal"), default="bootstrap")
+    parser.add_argument("--settings", nargs="+", default=[], metavar="NAME=VALUE", help="of V-trace, as of interplay")
     add_json_option(parser)
     given = parser.parse_args()
     cells = []
@@ -106,80 +91,25 @@ def main() -> None:
 
 
 def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:
-    """V-trace on the world's reward, through the project's actor and learner."""
-    settings = GymnasiumConfig(
-        id=env, image=PICTURE if env.startswith("MiniGrid") else None, instruction="reach the limit", success_return=1e9
-    )
-    worlds = [GymnasiumWorld(settings) for _ in range(given.lanes)]
-    torch.manual_seed(seed)
-    size = replace(SIZES["nano"], text_film=False, utterance_length=6)
-    layout = Layout(worlds[0].spec, size.utterance_length, size.actions_per_step)
-    vocabulary = Vocabulary(["get", "to", "the", "green", "goal", "square", "reach", "limit"])
-    agent, acting = (Agent(size, layout, len(vocabulary)) for _ in range(2))
-    weights = dict.fromkeys(vars(LossWeights()), 0.0)
-    weights |= {"movement_policy": 1.0, "value": given.value, "entropy": 0.01}
-    batches = given.steps // (given.lanes * given.unroll)
-    config = LearnerConfig(
-        objective=ObjectiveConfig(
-            LossWeights(**weights),
-            discount=0.99,
-            time_limits=given.time_limits,
-            reward_scale=SCALE[env] if given.scale is None else given.scale,
-        ),
-        learning_rate=given.rate,
-        decay=given.decay,
-        decay_updates=batches * given.passes,
-        adam_betas=(0.9, 0.999),
-        gradient_clip=1.0,
-    )
-    learner = Learner(agent, config, dataset_lanes=2, generator=torch.Generator().manual_seed(seed))
+    """`experiment=gymnasium`, up to the evaluation.
+
+    Raises:
+        RuntimeError: a stage failed; it has said why.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        starts = recorded_starts(Path(folder), worlds[0], seed)
-        actor = SetterReplayActor(
-            runner=AgentRunner(LocalPolicy(acting, torch.Generator().manual_seed(seed)), vocabulary, given.lanes),
-            worlds=worlds,
-            episodes=EpisodeSampler(starts, starts.ids, seed=seed),
-            config=SetterReplayConfig(lanes=given.lanes, steps=given.unroll, episode_steps=LONGEST[env], blocks=1),
-        )
-        source = InlineRollouts(actor=actor, function=EnvironmentReward(), reference=None, overlap=False)
-        ended: deque[float] = deque(maxlen=EPISODES)
-        for update in range(batches):
-            batch = source.take(learner.snapshot, update, ahead=False)
-            ended.extend(float(value) for value in batch.ended.returns)
-            for _ in range(given.passes):
-                learner.update(demonstrated=None, rollout=batch.unroll)
-        final = final_returns(source, learner, given.lanes)
-        source.close()
-    return Returns(float(np.mean(ended)), float(np.mean(final)))
-
-
-def final_returns(source: InlineRollouts, learner: Learner, lanes: int) -> list[float]:
-    """Returns of the same number of new episodes in each lane; those that began in training are left out."""
-    found: list[list[float]] = [[] for _ in range(lanes)]
-    sums = np.zeros(lanes)
-    while min(map(len, found)) <= FINAL_EPISODES // lanes:
-        arrays = source.take(learner.snapshot, learner.updates, ahead=False).unroll.arrays
-        for t, rewards in enumerate(arrays["reward"]):
-            for lane in np.flatnonzero(arrays["last"][t]):
-                found[lane].append(float(sums[lane]))
-                sums[lane] = 0.0
-            sums += rewards
-    return [value for each in found for value in each[1 : 1 + FINAL_EPISODES // lanes]]
-
-
-def recorded_starts(folder: Path, world: GymnasiumWorld, seed: int) -> Snapshot:
-    """Short episodes, whose starts and setters the actor replays."""
-    rng = np.random.default_rng(seed)
-    requests = [
-        EpisodeRequest(10_000 * seed + number, "train", ScriptedSetter(SetterConfig(tasks=1), rng))
-        for number in range(STARTS)
-    ]
-    seat = ScriptedSeat(SolverConfig(skill=1.0), 1, rng)
-    collector = EpisodeCollector(worlds=[world], seat=seat, config=RecordingConfig(3, 1), world_config={})
-    with EpisodeStore(folder, create=True) as store:
-        for _, episode in collector.collect(requests):
-            store.append(episode)
-        return store.snapshot("starts")
+        settings = ["experiment=gymnasium", f"env.id={env}", *SETTINGS[env], f"run.dir={folder}", f"run.seed={seed}"]
+        settings += ["tracking.wandb=disabled", "evaluate.chance=false", *given.settings]
+        actor = compose(settings).reinforce.actor
+        batches = given.steps // (actor.lanes * actor.steps)
+        # The returns of training are written when held-out ones are measured: all of them at the end.
+        settings += [f"reinforce.{name}={batches}" for name in ("training.updates", "heldout_every")]
+        for verb in ("collect", "clone", "reinforce", "evaluate"):
+            if interplay([verb, *settings]):
+                raise RuntimeError(f"interplay {verb} failed")
+        run = Path(folder) / compose(settings).run.name
+        ended = reward_points(run / "reinforce" / "returns.jsonl")[-1].training
+        final = mean_measures(read_results(StageFolder(run / "evaluate"), "bc_rl"))["mission"]["return"]
+    return Returns(float(np.mean(ended[-EPISODES:])), final["end"])
 
 
 class ActorCritic(nn.Module):
