@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
+import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,13 +134,36 @@ class Episode:
         return spoken
 
 
-def new_episode_id(source: str | None = None) -> str:
-    """An id that sorts by creation time: 48 bits of milliseconds, then 64 random bits, in hex.
+class EpisodeIds:
+    """Makes ids that sort by creation: 48 bits of milliseconds, then 64 random bits, in hex.
 
-    With a `source`, its `source_digest` is in the place of the random bits: the id alone says what was imported, also
-    after the file was purged.
+    Of the same millisecond, each has a random number more than the one before. So episodes of fast worlds sort as they
+    began, and runs with the same seed train on them in the same order. Thread-safe.
     """
-    return f"{int(time.time() * 1000):012x}{uuid.uuid4().hex[:16] if source is None else source_digest(source)}"
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._newest = (0, 0)  # milliseconds and the other bits
+
+    def new(self, source: str | None = None) -> str:
+        """A new id, higher than all before.
+
+        With a `source`, its `source_digest` is in the place of the random bits: the id alone says what was imported,
+        also after the file was purged.
+        """
+        with self._lock:
+            now, (newest, bits) = int(self._clock() * 1000), self._newest
+            if source is not None:
+                self._newest = max(now, newest + 1), int(source_digest(source), 16)
+            elif now > newest:
+                self._newest = now, secrets.randbits(63)
+            else:  # not 1 more: a forked process has the same newest id
+                bits += 1 + secrets.randbits(40)
+                self._newest = (newest, bits) if bits < 2**64 else (newest + 1, secrets.randbits(63))
+            return "{:012x}{:016x}".format(*self._newest)
+
+
+new_episode_id = EpisodeIds().new
 
 
 def source_digest(source: str) -> str:

@@ -114,15 +114,16 @@ def _success(probes: ProbeResults | None) -> Headline:
         f"{candidate} solves {percent(found.candidate.value)} of {found.candidate.n} {names} episodes, "
         f"{baseline} {percent(found.baseline.value)} of the same"
     )
-    verdict = {
-        0: _unclear(found),
-        1: f"{candidate} is better, {times(found.ratio.value)} as often",
-        -1: f"{candidate} is worse, {times(found.ratio.value)} as often",
-    }[found.verdict]
+    often, interval = f", {times(found.ratio.value)} as often", f"95% interval of the ratio {span(found.ratio)}"
+    if not math.isfinite(found.ratio.value):  # the baseline solved none
+        often, interval = "", points_with_interval(found.difference)
+    verdict = {0: _unclear(found), 1: f"{candidate} is better{often}", -1: f"{candidate} is worse{often}"}[
+        found.verdict
+    ]
     return Headline(
         label,
         f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
-        f"{facts}: {verdict} (95% interval of the ratio {span(found.ratio)}).",
+        f"{facts}: {verdict} ({interval}).",
     )
 
 

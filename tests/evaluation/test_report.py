@@ -199,6 +199,7 @@ def test_the_return_of_an_episode_is_a_headline_of_worlds_with_one_kind_of_task(
         (0.4, 0.8, 1, "BC+RL is better, 2.00× as often"),
         (0.8, 0.4, -1, "BC+RL is worse, 0.50× as often"),
         (0.5, 0.5, 0, "no clear difference"),
+        (0.0, 0.4, 1, "BC+RL is better (difference +40 points"),
     ],
 )
 def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, words: str) -> None:
@@ -228,7 +229,7 @@ def test_a_degenerate_interval_is_explained() -> None:
 
 def test_zero_against_zero_has_no_ratio() -> None:
     none = ReportData(probes=probes(0.0, 0.0))
-    assert "no clear difference (95% interval of the ratio –)" in headlines(none)[0].sentence
+    assert "no clear difference (difference +0 points, 95% interval +0 to +0)" in headlines(none)[0].sentence
     assert "1.00 to 1.00" not in render_page(none)
 
 
