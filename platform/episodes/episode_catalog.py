@@ -171,8 +171,8 @@ class EpisodeCatalog(EpisodeIndex):
         nothing changes it; changes that a killed process has left in its log would be missed then."""
         log = self._path.with_name(f"{CATALOG}-wal")
         frozen = self._path.exists() and not log.exists() and not os.access(self._path.parent, os.W_OK)
-        address = f"file:{quote(str(self._path.absolute()))}" + ("?mode=ro&immutable=1" if frozen else "")
-        return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+        address = f"file://{quote(os.fsencode(self._path.absolute()))}?mode=ro&immutable=1" if frozen else self._path
+        return sqlite3.connect(address, uri=frozen, check_same_thread=False, isolation_level=None)
 
     def _refuse_lost_catalog(self) -> None:
         """Refuses a missing or empty file of an existing store: SQLite would create one without episodes and marks."""

@@ -290,12 +290,13 @@ class EpisodeStore(EpisodeCatalog):
         raters: Collection[str] = (),
         keep: Callable[[CatalogEntry], bool] | None = None,
         until: float = math.inf,
+        always: Collection[str] = (),
     ) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
         With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs. With
-        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only what was recorded,
-        marked and rated up to then.
+        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only episodes that began,
+        and marks and ratings that were made, up to then; those of the raters `always` count whenever they were made.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
@@ -303,11 +304,14 @@ class EpisodeStore(EpisodeCatalog):
         chosen = where or EpisodeFilter()
         entries = [e for e in self.entries(chosen) if e.created <= until and (keep is None or keep(e))]
         ids = [entry.id for entry in entries]
-        marks = [mark for mark in self.marks(ids) if mark.created <= until and _is_named(mark.rater, raters)]
+        marks = [mark for mark in self.marks(ids) if _is_named(mark.rater, raters)]
+        marks = [mark for mark in marks if mark.created <= until or mark.rater in always]
         rated = {(mark.episode, mark.rater) for mark in marks}
         rated.update(self._rows("SELECT episode, rater FROM ratings WHERE at <= ?", [until]))
         watched = {
-            episode: tuple(rater for rater in names if _is_named(rater, raters) and (episode, rater) in rated)
+            episode: tuple(
+                rater for rater in names if _is_named(rater, raters) and ((episode, rater) in rated or rater in always)
+            )
             for episode, names in self.raters(ids).items()
         }
         if chosen.marked or chosen.rated:

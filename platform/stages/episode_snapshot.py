@@ -126,24 +126,29 @@ def _freeze(
     if name == stage:
         _warn_of_unfinished(run, stage)
     with run.store() as store:
-        return store.snapshot(path.stem, where, mix, raters, keep, _until(run, stage)) if store.entries(where) else None
+        if not store.entries(where):
+            return None
+        return store.snapshot(path.stem, where, mix, raters, keep, *_until(run, stage))
 
 
-def _until(run: Run, stage: str) -> float:
-    """When the run that this one is a baseline of froze what its stage learns from, in seconds since 1970.
+def _until(run: Run, stage: str) -> tuple[float, Collection[str]]:
+    """What a stage of a baseline may learn from, as the arguments `until` and `always` of `EpisodeStore.snapshot`.
 
-    A baseline takes nothing that was recorded or marked later. Infinity in any other run, before that stage has begun,
-    and for a variant whose raters mark themselves.
+    That is what the same stage of its run had when it began: nothing that was recorded or marked later, except by the
+    raters of the stage `mark`, who mark for the run and for variants. No limit in any other run, and before that stage
+    has begun.
     """
-    if run.base is None or run.stage("mark").record() != StageFolder(run.base / "mark").record():
-        return math.inf
+    if run.base is None:
+        return math.inf, ()
     base = replace(run, root=run.base, base=None)
     path = base.snapshot_path(stage)
     if not path.exists() or not _has_results(base, stage):
-        return math.inf
+        return math.inf, ()
     frozen = Snapshot(path)
     held = [*(entry.created for entry in frozen.entries()), *(mark.created for mark in frozen.marks())]
-    return max([*held, path.stat().st_mtime])  # the clock of a file server may be late
+    records = [each.stage("mark").record() for each in (base, run)]
+    raters = [rater for record in records if record for rater in record["settings"]["mark"]["raters"]]
+    return max(held, default=math.inf), raters
 
 
 def _warn_of_unfinished(run: Run, stage: str) -> None:

@@ -154,7 +154,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
 
 
 def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest) -> Iterator[int]:
-    """Trains, logs and saves; yields each update once it is done, before it is logged."""
+    """Trains, logs and saves; yields each update once it is done and logged, before it is saved."""
     config, averages = loop.config, _Averages()
     started, from_steps = time.monotonic(), trainee.steps
     for update in range(done + 1, config.updates + 1):
@@ -163,12 +163,12 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
         scheduled = update % config.checkpoint_every == 0
         saves = last or scheduled
         averages.add(trainee.step(ahead=not saves, keep=not scheduled))
-        yield update
         if saves or update % config.log_every == 0:  # also before a checkpoint, which keeps no sums
             metrics = averages.take()
             metrics["steps"] = trainee.steps
             metrics["steps_per_second"] = (trainee.steps - from_steps) / (time.monotonic() - started)
             tracker.log(update, metrics)
+        yield update
         if saves:
             save(trainee, loop, update)
         if stopping and update < config.updates:

@@ -89,7 +89,12 @@ class Progress(Tracker):
         self._shown_at, self._has_news = self._clock(), False
 
     def advance(self, step: int) -> None:
-        """A step without a row of metrics is done."""
+        """A step is done; nothing changes if a row of its metrics has been logged."""
+        if step == self._step:
+            return
+        self._count(step)
+
+    def _count(self, step: int) -> None:
         self._watch.beat()
         self._step, self._has_news = step, True
         if self._clock() - self._shown_at >= (REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS):
@@ -99,7 +104,7 @@ class Progress(Tracker):
         is_first = not self._rows
         self._rows += 1
         self._latest.update({label: metrics[name] for label, name in self._labels.items() if name in metrics})
-        self.advance(step)
+        self._count(step)
         if is_first and self._has_news:
             self.show()
 

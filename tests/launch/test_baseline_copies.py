@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from tiny_runs import copied, opened, tiny
+from tiny_runs import copied, interplay, opened, tiny
 
 from interplay.episodes.episode import Mark, new_episode_id
+from interplay.episodes.snapshot import Snapshot
+from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
 
@@ -32,7 +35,9 @@ def test_a_baseline_leaves_the_dashboard_of_its_run_alone(cloned: Path, tmp_path
 def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_run(
     rewarded: Path, tmp_path: Path
 ) -> None:
-    settings = ("baselines=[ar,shuffled_marks]", "reward.training.updates=2", "reinforce.training.updates=1")
+    settings = ("baselines=[ar,own,shuffled_marks]", "reward.training.updates=2", "reinforce.training.updates=1")
+    raters = compose(tiny(tmp_path)).mark.raters
+    settings += ("variants.own.mark.raters=[own]", f"reward.raters=[{','.join(raters)}]")
     learned = []
     for name in ("before", "after"):
         root = copied(rewarded, tmp_path / name)
@@ -46,6 +51,29 @@ def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_ru
                 store.add_marks([Mark(each, "ann", 1, -1) for each in (first, later.id)])
                 store.add_ratings([(silent, "bob")])
         train_baselines(run)
-        frozen = run.root / "store" / "snapshots"
-        learned.append({path.name: path.read_bytes() for path in frozen.glob("*-reward.db")})
-    assert set(learned[0]) == {"ar-reward.db", "shuffled_marks-reward.db"} and learned[0] == learned[1]
+        frozen = {path.name: Snapshot(path) for path in (run.root / "store" / "snapshots").glob("*-reward.db")}
+        learned.append({name: (each.ids, each.raters(), marks_of(each)) for name, each in frozen.items()})
+    assert set(learned[0]) == {"ar-reward.db", "own-reward.db", "shuffled_marks-reward.db"}
+    assert learned[0] == learned[1]
+    assert {mark[1] for mark in learned[0]["own-reward.db"][2]} == {"own"}
+
+
+def marks_of(snapshot: Snapshot) -> list[tuple[str, str, int, int]]:
+    return [(mark.episode, mark.rater, mark.frame, mark.sign) for mark in snapshot.marks()]
+
+
+def test_a_baseline_that_begins_again_after_its_run_has_marked_again_has_the_same_limit(
+    rewarded: Path, tmp_path: Path
+) -> None:
+    root = copied(rewarded, tmp_path)
+    run = opened(tiny(root, "baselines=[shuffled_marks]", "reward.training.updates=2", "reinforce.training.updates=1"))
+    train_baselines(run)
+    (path,) = (run.root / "store" / "snapshots").glob("*-reward.db")
+    before = path.read_bytes()
+    for stage in ("reward", "reinforce"):
+        shutil.rmtree(run.root / "baselines" / "shuffled_marks" / stage)
+    interplay("mark", tiny(root))
+    with run.store() as store:
+        store.add_marks([Mark(store.ids(split="train")[0], "ann", 1, 1)])
+    train_baselines(run)
+    assert path.read_bytes() == before

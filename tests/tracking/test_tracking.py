@@ -116,14 +116,16 @@ def test_the_line_is_shown_before_the_first_row_of_metrics() -> None:
         assert stream.getvalue() == "clone 0/1,000 updates\n"
         for update in range(1, 5):
             clock.now += 10
+            if update == 4:
+                progress.log(update, {"loss": 0.5})
             progress.advance(update)
-        progress.log(4, {"loss": 0.5})
+        clock.now += 10
         progress.log(5, {"loss": 0.25})
+        progress.advance(5)
     assert stream.getvalue().splitlines()[1:] == [
         "clone 2/1,000 updates  0.1 updates/s  2:46:20 left",
-        "clone 4/1,000 updates  0.1 updates/s  2:46:00 left",
         "clone 4/1,000 updates  0.1 updates/s  2:46:00 left  loss 0.5",
-        "clone 5/1,000 updates  0.125 updates/s  2:12:40 left  loss 0.25",
+        "clone 5/1,000 updates  0.1 updates/s  2:45:50 left  loss 0.25",
     ]
 
 
