@@ -18,7 +18,7 @@ from typing import NoReturn
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch.compose import KEY, RECORDED, compose
+from interplay.launch.compose import KEY, compose, is_recorded
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -148,7 +148,7 @@ def _sweep(typed: Sequence[str]) -> int:
     verb, words, number = typed[0], typed[1:], list[str]()
     try:
         if VERBS[verb].takes == "round":
-            number = [word for word in words if not KEY.match(word) and not word.startswith("hydra/")]
+            number = [word for word in words if not KEY.match(word.lstrip("+")) and not word.startswith("hydra/")]
             configured(verb, number)
         others = [word for word in words if word not in number]
         return sweep(verb, [*_preset(verb, words), *others], main, configured, number)
@@ -167,7 +167,7 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
         SettingsError: see `compose`; or a variant is typed that would not be trained.
     """
     takes = VERBS[verb].takes
-    named = [word for word in typed if word.strip() and not KEY.match(word)] if takes else []
+    named = [word for word in typed if word.strip() and not KEY.match(word.lstrip("+"))] if takes else []
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
@@ -229,5 +229,5 @@ def _round_number(named: Sequence[str]) -> int:
 
 def _preset(verb: str, overrides: Sequence[str]) -> list[str]:
     """The experiment of a verb for which none is typed."""
-    typed = any(override.startswith("experiment=") or override == RECORDED for override in overrides)
+    typed = any(override.startswith("experiment=") or is_recorded(override) for override in overrides)
     return ["experiment=demo"] if verb == "demo" and not typed else []

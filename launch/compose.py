@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from importlib import resources
@@ -50,8 +51,8 @@ def compose(overrides: Sequence[str]) -> Config:
     """
     if any(word.lstrip("+").startswith("run.typed=") for word in overrides):
         raise SettingsError(["run.typed records what is typed, and is not typed itself: leave it out"])
-    if RECORDED in overrides:
-        overrides = _after_recorded([word for word in overrides if word != RECORDED])
+    if any(map(is_recorded, overrides)):
+        overrides = _after_recorded([word for word in overrides if not is_recorded(word)])
     settings = _composed(overrides)
     try:
         config = build_settings(settings)
@@ -61,6 +62,11 @@ def compose(overrides: Sequence[str]) -> Config:
         raise SettingsError(with_proposals(problems, overrides, world)) from error
     typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run."))
     return replace(config, run=replace(config.run, typed=typed))
+
+
+def is_recorded(word: str) -> bool:
+    """Whether a word is `run.settings=recorded`, perhaps with + in front or quotes."""
+    return re.sub("['\"]", "", word.lstrip("+")) == RECORDED
 
 
 def _after_recorded(overrides: Sequence[str]) -> list[str]:
@@ -79,6 +85,8 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
             ]
         ) from error
     replaced = {word.lstrip("+").partition("=")[0] for word in overrides}
+    if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
+        words = [word for word in words if not word.lstrip("+").startswith("env.")]
     return [*(word for word in words if word.lstrip("+").partition("=")[0] not in replaced), *overrides]
 
 
@@ -149,7 +157,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     for override in overrides:
         match = KEY.match(override.lstrip("+"))
         if match is None:
-            if override.startswith(("+", "~")):
+            if override.startswith(("+", "~")) and override.strip("+~"):
                 translated.append(override)
                 continue
             raise SettingsError([no_setting(override, overrides)])
@@ -246,7 +254,7 @@ def unreadable(override: str) -> str:
     ways = [
         *([f"{key}='[{value}]' for a list"] if hint is None or get_origin(hint) is tuple else []),
         *([f"{quoted} for a text"] if hint in (None, str, str | None) else []),
-        f"interplay sweep VERB {key}={value} to run a verb with each",
+        f"interplay sweep VERB {shlex.quote(f'{key}={value}')} to run a verb with each",
     ]
     return f"{key}: {value!r} is several values; type {', or '.join(ways)}"
 

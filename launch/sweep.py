@@ -27,7 +27,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
-from interplay.launch.compose import KEY, as_text, no_setting, unreadable
+from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.config import Config
 
@@ -110,7 +110,7 @@ def _check_launcher(hydras: Sequence[str]) -> None:
         with hydra.initialize_config_module("interplay.conf", version_base="1.3"):
             hydra.compose("sweep", overrides=list(hydras), return_hydra_config=True)
     except HydraException as error:
-        said = " ".join(str(error).partition("Config search path")[0].split())
+        said = " ".join(re.split("Config search path|To append to your config", str(error))[0].split())
         raise SettingsError([f"{' '.join(hydras)}: {said}"]) from error
     missing = [command for command in SLURM_COMMANDS if shutil.which(command) is None]
     if _launcher(hydras) in ON_SLURM and missing:
@@ -132,7 +132,10 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
     parser = OverridesParser.create()
     choices: list[list[str]] = []
     for word in typed:
-        match = KEY.match(word)
+        if is_recorded(word):
+            problem = "a sweep makes runs of its own, which have recorded nothing yet; type their settings"
+            raise SettingsError([f"{word}: {problem}"])
+        match = KEY.match(word.lstrip("+"))
         if match is None:
             raise SettingsError([no_setting(word, typed)])
         try:

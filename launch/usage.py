@@ -68,6 +68,8 @@ def usage_of(name: str) -> str:
         lines.append(
             f"interplay explain {verb.sections[0]} lists those of {verb.sections[0]}, with values and meanings.\n"
         )
+    if name not in VERBS:
+        return "".join(lines)
     return "".join(lines) + (
         "\nPaths are relative to the folder of the run: runs/run, or run.dir/run.name. A run does not remember its\n"
         "settings: repeat experiment=, env=, agent= and all others with each verb, or type run.settings=recorded for\n"
@@ -80,7 +82,7 @@ def _unknown(name: str, typed: Sequence[str]) -> str:
         return f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n"
     if "=" in name:
         verb = next((word for word in typed if word in KNOWN), "VERB")
-        settings = shlex.join(word for word in typed if word != verb)
+        settings = shlex.join(sorted((word for word in typed if word != verb), key=lambda word: "=" in word))
         return f"interplay: the verb comes before the settings; type: interplay {verb} {settings}\n"
     known = did_you_mean(name.lower(), list(KNOWN))
     return f"interplay: there is no verb {name!r}.{known} interplay --help says what each does\n"

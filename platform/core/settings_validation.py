@@ -221,7 +221,8 @@ def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str
 def _no_list(value: Any, hint: Any, path: str) -> str:
     """The message about a single value for a list."""
     if get_args(hint)[-1] is Ellipsis:
-        return f"expected a {_described(hint)}, got {value!r}; type {path}='[{value}]'"
+        typed = f"; type {path}='[{value}]'" if isinstance(value, str | int | float) else ""
+        return f"expected a {_described(hint)}, got {value!r}{typed}"
     example = ",".join("ABCDEFGH"[: len(get_args(hint))])
     return f"expected a list {_described(hint)}, got {value!r}; type {path}='[{example}]'"
 

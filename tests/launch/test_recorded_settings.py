@@ -224,6 +224,10 @@ def test_recorded_settings_come_before_those_that_are_typed(tmp_path: Path) -> N
     typed = ("env=room", "clone.training.updates=7", "env.objects=[1,1]", "reward.training.updates=5")
     assert found.run.typed == typed and found.run.settings == "typed"
     assert compose([*again, "run.seed=4"]).run.seed == 4
+    for word in ("+run.settings=recorded", "run.settings='recorded'", '++run.settings="recorded"'):
+        assert compose([*named, word]) == compose(again)
+    assert "objects" not in compose([*again, "env=voxel"]).env, "settings of the recorded world"
+    assert compose([*again, "env=room"]).env["objects"] == (2, 3)
     assert configured("demo", again) == compose([*named, "run.seed=3", *first]), "not experiment=demo"
 
 

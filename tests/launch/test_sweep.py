@@ -37,6 +37,10 @@ def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
     )  # fmt: skip
 
 
+def test_a_plus_in_front_of_a_swept_setting_is_accepted() -> None:
+    assert combinations(["+run.seed=1,2"]) == combinations(["run.seed=1,2"])
+
+
 def test_every_sweep_has_a_folder_of_its_own() -> None:
     seeds, more = (combinations([f"run.seed={seeds}"]) for seeds in ("1,2", "1,2,3"))
     told = [_folder(verb, runs, []) for verb in ("collect", "clone") for runs in (seeds, more)]
@@ -61,6 +65,7 @@ def test_keys_that_end_alike_are_named_in_full() -> None:
         (["run.seed=1"], "nothing is swept"),
         (["run.name=a,b"], r"run\.name cannot be swept"),
         (["run.seed"], "is no setting"),
+        (["run.settings=recorded", "run.seed=1,2"], "a sweep makes runs of its own"),
         (["run.seed=1,2", "run.name=a}"], "run.name: 'a}' has characters that are to be quoted"),
         (["run.seed=1,2,1"], "several combinations would be the run 'run-seed-1'"),
         (["tracking.project=a@b,a+b"], "several combinations would be the run 'run-project-a_b'"),
@@ -80,7 +85,7 @@ def test_an_unknown_launcher_or_setting_of_one_is_refused(
 ) -> None:
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "run.seed=1,2", launcher]) == 2
     said = capsys.readouterr().err
-    assert f"  - {launcher}: " in said and says in said and "provider=" not in said
+    assert f"  - {launcher}: " in said and says in said and "provider=" not in said and "use +" not in said
     assert not [*tmp_path.iterdir()]
 
 

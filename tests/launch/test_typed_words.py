@@ -36,6 +36,9 @@ def problems(*typed: str) -> tuple[str, ...]:
             ["clone.learner.adam_betas=0,1"],
             "for a list, or interplay sweep VERB clone.learner.adam_betas=0,1 to run a verb with each",
         ),
+        (["+", "run.seed=2"], "'+' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
+        (["run.dir=a b, c"], "or interplay sweep VERB 'run.dir=a b, c' to run a verb with each"),
+        (["mark.raters=null"], "expected a list of str, got None"),
         (["run.seed=1,2"], "type interplay sweep VERB run.seed=1,2 to run a verb with each"),
     ],
 )

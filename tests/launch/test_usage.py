@@ -75,3 +75,11 @@ def test_a_mistyped_verb_is_answered_in_a_line(typed: str, says: str, capsys: py
 
 def test_the_version_is_that_of_the_installed_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(["--version"], capsys) == f"interplay {version('interplay')}\n"
+
+
+@pytest.mark.parametrize("typed", [["run.seed=1,2", "sweep", "demo"], ["run.seed=3", "collect"]])
+def test_settings_before_the_verb_are_answered_with_the_right_order(
+    typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed) == 2
+    assert f"type: interplay {' '.join([*typed[1:], typed[0]])}\n" in capsys.readouterr().err
