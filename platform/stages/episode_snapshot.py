@@ -135,7 +135,7 @@ def _until(run: Run, stage: str) -> tuple[float, Collection[str]]:
     """What a stage of a baseline may learn from, as the arguments `until` and `always` of `EpisodeStore.snapshot`.
 
     That is what the same stage of its run had when it began: nothing that was recorded or marked later, except by the
-    raters of the stage `mark`, who mark for the run and for variants. No limit in any other run, and before that stage
+    scripted raters of the stage `mark`, of the run or of the baseline. No limit in any other run, and before that stage
     has begun.
     """
     if run.base is None:
