@@ -35,6 +35,7 @@ class Task(ABC):
     # Whether success is judged at the end of the episode, by the world or by a time limit, as where it depends on the
     # return. Evaluation then plays on after the task is done.
     whole_episode: ClassVar[bool] = False
+    lowest_is_best: ClassVar[bool] = False  # whether the first of its measures is better the lower it is, as a distance
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:

@@ -114,6 +114,7 @@ class ProbePlayer:
             play.measured.append(measures)
         if not play.judge.is_over(play.step, facts, play.said, world_done=outcome.done):
             return None
+        best = min if play.task.lowest_is_best else max
         result = ProbeResult(
             kind=play.probe.kind,
             index=play.probe.index,
@@ -126,7 +127,7 @@ class ProbePlayer:
             hold=play.probe.hold,
             answer=play.task.answer,
             measures=play.measured[-1] if play.measured else {},
-            best_measures=max(play.measured, key=lambda each: next(iter(each.values())), default={}),
+            best_measures=best(play.measured, key=lambda each: next(iter(each.values())), default={}),
         )
         if play.film is not None:
             play.film.result = result

@@ -125,7 +125,7 @@ class ProbeResult:
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
     answer: str | None = None  # the right answer of a question; None for instructions, and in files of older versions
     measures: Mapping[str, float] = field(default_factory=dict)  # `Task.measure` at the end; empty: it has none
-    best_measures: Mapping[str, float] = field(default_factory=dict)  # at the step where its first measure was highest
+    best_measures: Mapping[str, float] = field(default_factory=dict)  # at the step where its first measure was best
 
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
@@ -226,7 +226,7 @@ def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[st
     """Means of the measures by kind of task and name; kinds without measures are left out.
 
     Each is {"end": mean at the end of a probe, "low", "high": its 95% interval, left out for a single probe, "n":
-    number of probes, "best": mean at the step at which the first measure was highest, of each probe its own}. Where a
+    number of probes, "best": mean at the step at which the first measure was best, of each probe its own}. Where a
     probe was played several times, the mean of these plays counts once.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}

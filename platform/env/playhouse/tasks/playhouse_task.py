@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class PlayhouseTask(Task):
     modifier: str | None = None
     # Distances and other values at the moment the task was set, from which `progress` is measured.
     baseline: Mapping[str, float] = field(default_factory=dict, hash=False)
+    lowest_is_best: ClassVar[bool] = True
 
     def to_json(self) -> Mapping[str, Any]:
         """Returns all fields, tuples as lists; `cue`, `modifier` and `baseline` only if the task has them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Arrangement(PlayhouseTask):
     candidates: tuple[int, ...]  # indices of the objects that may be used
     count: int  # number of objects that form the shape
     furniture: int | None = None  # index of the furniture at which a group is gathered
+    lowest_is_best: ClassVar[bool] = False
 
     def is_done(self, facts: HouseFacts) -> bool:
         return self.formation(facts).is_formed_by(facts, self.candidates, self.count)
