@@ -187,6 +187,9 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             translated.append(f"{key}={value}")
         else:
             sections = [field.name for field in fields(Config)]
+            if key in sections and override.startswith("+"):  # a whole section, as Hydra takes it
+                translated.append(f"++{key}={value}")
+                continue
             if key in sections:
                 example = "VALUE" if value.startswith("{") else value
                 raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={example}"])

@@ -292,7 +292,7 @@ def test_episodes_of_two_worlds_never_share_a_store(straight: list[str], capsys:
     said = refused("collect", [*straight, "env.image=[24,32]", "env.objects=[2,2]"], capsys)
     assert "env.image: [16, 24] -> [24, 32]" in said
     assert "env.objects: [2, 3] -> [2, 2]" in said
-    assert "Type the env=... and experiment=... of this run again" in said and "config.json has its settings" in said
+    assert "Type the settings of this run again" in said and "run/config.json has all" in said
     assert "run.name=" in said and "remove" not in said
     interplay("collect", straight)  # and the refused settings are not in the run's configuration
 
