@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,7 @@ from interplay.env import registry
 from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
-from interplay.stages.stage_folder import CONFIG_FILE
+from interplay.stages.run import recorded_command
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
@@ -74,16 +73,12 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
     named = [word for word in overrides if word.lstrip("+").startswith(("run.name=", "run.dir="))]
     root = compose(named).run.root
     try:
-        recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
-        words = [f"run.seed={recorded['seed']}", *map(str, recorded["typed"])]
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        seed, typed = recorded_command(root)
+    except ValueError as error:
+        named_as = f"name a run with run.name=NAME and, if it is not in {RUNS}/, run.dir=FOLDER"
         known = did_you_mean(root.name, names_of_runs(root.parent))
-        raise SettingsError(
-            [
-                f"{RECORDED}: {root} has no readable {CONFIG_FILE} ({error!r}); name a run with run.name=NAME and, if "
-                f"it is not in {RUNS}/, run.dir=FOLDER.{known}"
-            ]
-        ) from error
+        raise SettingsError([f"{RECORDED}: {error}; {named_as}.{known}"]) from error
+    words = [f"run.seed={seed}", *typed]
     replaced = {word.lstrip("+").partition("=")[0] for word in overrides}
     if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
         words = [word for word in words if not word.lstrip("+").startswith("env.")]

@@ -93,9 +93,8 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     Of sizes, as '18m', always the list, in order: the one with the most similar letters may be far from the nearest.
     """
     sizes = {one: int(one[:-1]) for one in known if re.fullmatch("[0-9]+m", one)}
-    return (
-        "" if sizes else nearest(name, known)
-    ) or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
+    near = "" if sizes else nearest(name, known)
+    return near or f" Known: {', '.join(sorted(known, key=lambda one: (sizes.get(one, 0), one))) or 'none'}."
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -117,13 +117,11 @@ def _success(probes: ProbeResults | None) -> Headline:
     often, interval = f", {times(found.ratio.value)} as often", f"95% interval of the ratio {span(found.ratio)}"
     if not math.isfinite(found.ratio.value):  # the baseline solved none
         often, interval = "", points_with_interval(found.difference)
-    verdict = {0: _unclear(found), 1: f"{candidate} is better{often}", -1: f"{candidate} is worse{often}"}[
-        found.verdict
-    ]
+    verdicts = {0: _unclear(found), 1: f"{candidate} is better{often}", -1: f"{candidate} is worse{often}"}
     return Headline(
         label,
         f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
-        f"{facts}: {verdict} ({interval}).",
+        f"{facts}: {verdicts[found.verdict]} ({interval}).",
     )
 
 

@@ -254,12 +254,24 @@ def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
 
 
 def recorded_words(root: Path) -> tuple[str, ...]:
-    """The settings that were typed when the configuration of the run in `root` was recorded; none if it can't be
-    read."""
+    """The settings that the last command of the run in `root` was typed with; none if they can't be read."""
     try:
-        return tuple(map(str, json.loads((root / CONFIG_FILE).read_text())["run"].get("typed", ())))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return recorded_command(root)[1]
+    except ValueError:
         return ()
+
+
+def recorded_command(root: Path) -> tuple[int, tuple[str, ...]]:
+    """The seed of the run in `root`, and the settings that its last command was typed with.
+
+    Raises:
+        ValueError: its configuration can't be read.
+    """
+    try:
+        recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
+        return int(recorded["seed"]), tuple(map(str, recorded.get("typed", ())))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{root} has no readable {CONFIG_FILE} ({error!r})") from error
 
 
 def _check_same_world(root: Path, config: Config) -> None:
