@@ -302,7 +302,21 @@ class EpisodeStore(EpisodeCatalog):
             FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
-        entries = [e for e in self.entries(chosen) if e.created <= until and (keep is None or keep(e))]
+        entries, marks, watched = self.selection(chosen, raters, keep, until, always)
+        path = self.root / "snapshots" / f"{name}.db"
+        freeze(path, entries, marks, watched, chosen, mix)
+        return Snapshot(path)
+
+    def selection(
+        self,
+        where: EpisodeFilter,
+        raters: Collection[str] = (),
+        keep: Callable[[CatalogEntry], bool] | None = None,
+        until: float = math.inf,
+        always: Collection[str] = (),
+    ) -> tuple[list[CatalogEntry], list[Mark], dict[str, tuple[str, ...]]]:
+        """What `snapshot` freezes: the episodes, their marks, and by episode the raters that watched it."""
+        entries = [e for e in self.entries(where) if e.created <= until and (keep is None or keep(e))]
         ids = [entry.id for entry in entries]
         marks = [mark for mark in self.marks(ids) if _is_named(mark.rater, raters)]
         marks = [mark for mark in marks if mark.created <= until or mark.rater in always]
@@ -314,12 +328,10 @@ class EpisodeStore(EpisodeCatalog):
             )
             for episode, names in self.raters(ids).items()
         }
-        if chosen.marked or chosen.rated:
-            kept = {mark.episode for mark in marks} if chosen.marked else {e for e, names in watched.items() if names}
+        if where.marked or where.rated:
+            kept = {mark.episode for mark in marks} if where.marked else {e for e, names in watched.items() if names}
             entries = [entry for entry in entries if entry.id in kept]
-        path = self.root / "snapshots" / f"{name}.db"
-        freeze(path, entries, marks, watched, chosen, mix)
-        return Snapshot(path)
+        return entries, marks, watched
 
     def __enter__(self) -> Self:
         return self

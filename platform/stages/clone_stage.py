@@ -18,7 +18,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.episode_snapshot import freeze_heldout, freeze_once
+from interplay.stages.episode_snapshot import freeze_heldout, freeze_once, warn_of_newer_data
 from interplay.stages.heldout_listening import heldout_demonstrations, listening_measure
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run, closes_worlds
@@ -68,11 +68,11 @@ def clone_settings(run: Run) -> dict[str, Any]:
 def _clone(run: Run, stage: str, role: str) -> None:
     folder, config = run.stage(stage), run.config.clone
     clock = run.begin(stage, clone_settings(run))
+    demonstrated = EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS})
     if folder.finished_at(config.training.updates):
+        warn_of_newer_data(run, stage, demonstrated)
         return
-    snapshot = freeze_once(
-        run, stage, EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS}), "collect", config.dataset.mix
-    )
+    snapshot = freeze_once(run, stage, demonstrated, "collect", config.dataset.mix)
     solves, heldout = stage == STAGE and config.listening_episodes > 0, None
     if solves:
         heldout = freeze_heldout(run, stage, heldout_demonstrations(role))

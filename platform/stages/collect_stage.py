@@ -13,6 +13,7 @@ from typing import Any
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import ScriptedSeat, SolverSeat
+from interplay.core.settings_group import settings_group
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
@@ -24,7 +25,7 @@ from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
 from interplay.stages.stage_config import CollectConfig
-from interplay.stages.stage_folder import WORK_LOCK
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
 
@@ -37,8 +38,9 @@ GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     """Records `config.episodes` episodes for training and `config.heldout` held-out ones into the run's store.
 
-    Resumable: the k-th episode of a split starts from the same house and instruction whenever it is recorded. `stage`
-    is part of the seeds, so that demonstrations and an agent's episodes are counted separately.
+    Resumable: the k-th episode of a split starts from the same house and instruction whenever it is recorded. Larger
+    numbers extend a finished stage. `stage` is part of the seeds, so that demonstrations and an agent's episodes are
+    counted separately.
 
     Raises:
         CheckpointError: an agent plays, and its checkpoint is missing, or does not know the episodes' words.
@@ -58,7 +60,7 @@ def collect_settings(run: Run, config: CollectConfig) -> dict[str, Any]:
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
     clock = run.begin(stage, collect_settings(run, config))
-    if folder.finished:
+    if _has_recorded(folder, config, stage):
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
@@ -69,6 +71,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             missing, steps, texts = len(waiting), 0, Counter[str]()
             before = clock.fact("steps", 0)
             if waiting:
+                clock.note(finished=False)
                 if config.solver == "agent":
                     warn_of_unfinished_agent(run, stage, config.checkpoint)
                     check_start_coverage(run, config.checkpoint, store)
@@ -90,6 +93,20 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
+
+
+def _has_recorded(folder: StageFolder, config: CollectConfig, stage: str) -> bool:
+    """Whether the stage has finished with at least the episodes of `config`; says that more than those stay."""
+    record = folder.record()
+    if not record.get("finished"):
+        return False
+    wanted = {"episodes": config.episodes, "heldout": config.heldout}
+    recorded = {"episodes": record.get("episodes", 0), "heldout": record.get("heldout_episodes", 0)}
+    for name, number in wanted.items():
+        if number < recorded[name]:
+            section = settings_group(stage)
+            logger.info("%s.%s=%d removes none of the %d recorded ones", section, name, number, recorded[name])
+    return all(recorded[name] >= number for name, number in wanted.items())
 
 
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:

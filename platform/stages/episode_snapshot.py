@@ -55,8 +55,7 @@ def freeze_once(
         ValueError: no episode satisfies `where`, none of these raters or none at all marked one, the share leaves
             none to train on, or the snapshot of a stage with checkpoints is missing.
     """
-    keep = None if share == 1 else lambda entry: entry.split != TRAIN or _is_drawn(run.seed, name, entry.id, share)
-    snapshot = _freeze(run, name, name, where, mix, raters, keep)
+    snapshot = _freeze(run, name, name, where, mix, raters, _keep(run, name, share))
     if snapshot is None:
         if where.marked:
             _refuse_unmarked(run, name)
@@ -72,7 +71,43 @@ def freeze_once(
             f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )
     _warn_of_other_version(run, name, snapshot)
+    warn_of_newer_data(run, name, where, raters, share)
     return snapshot
+
+
+def warn_of_newer_data(
+    run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
+) -> None:
+    """Says that episodes or marks have been stored since the stage `name` began, from which it does not learn.
+
+    The arguments are those of `freeze_once`. Marks count where `where` asks for them.
+    """
+    path, where = run.snapshot_path(name), _of_round(run, where)
+    if not path.exists():
+        return
+    frozen = Snapshot(path)
+    with run.store() as store:
+        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
+    since = [f"{more:,} more episodes" for more in [len({entry.id for entry in entries} - set(frozen.ids))] if more]
+    if where.marked or where.rated:
+        known = {mark.id for mark in frozen.marks()}
+        since += [f"{more:,} more marks" for more in [sum(mark.id not in known for mark in marks)] if more]
+    if since:
+        logger.warning(
+            "%s have been stored since %s began, and it does not learn from them, also when it is trained longer. To "
+            "learn from all, move %s and the folders of the stages that begin from it out of the run, and type: %s",
+            *(" and ".join(since), name, run.stage(name).path, run.command(name)),
+        )
+
+
+def _of_round(run: Run, where: EpisodeFilter) -> EpisodeFilter:
+    """`where`, without the episodes of later rounds."""
+    return replace(where, rounds_before=run.round + 1)
+
+
+def _keep(run: Run, name: str, share: float) -> Callable[[CatalogEntry], bool] | None:
+    """The condition that draws a share of the training episodes."""
+    return None if share == 1 else lambda entry: entry.split != TRAIN or _is_drawn(run.seed, name, entry.id, share)
 
 
 def _warn_of_other_version(run: Run, name: str, snapshot: Snapshot) -> None:
@@ -114,7 +149,7 @@ def _freeze(
     keep: Callable[[CatalogEntry], bool] | None = None,
 ) -> Snapshot | None:
     """The snapshot `name` of a stage; None if no episode satisfies `where`."""
-    path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
+    path, where = run.snapshot_path(name), _of_round(run, where)
     if path.exists() and _has_results(run, stage):
         return Snapshot(path)
     if name == stage and not path.exists() and run.stage(stage).has_agent:

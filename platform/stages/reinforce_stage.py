@@ -10,7 +10,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
-from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
@@ -41,6 +41,7 @@ def reinforce(run: Run) -> None:
     folder, config = run.stage(STAGE), run.config.reinforce
     clock = run.begin(STAGE, reinforce_settings(run))
     if folder.finished_at(config.training.updates):
+        warn_of_newer_data(run, STAGE, EpisodeFilter())
         return
     check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)

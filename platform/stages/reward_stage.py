@@ -11,7 +11,7 @@ from typing import Any
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks
+from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks, warn_of_newer_data
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run, closes_worlds
@@ -44,12 +44,13 @@ def train_reward(run: Run) -> None:
     """
     folder, config = run.stage(STAGE), run.config.reward
     clock = run.begin(STAGE, reward_settings(run))
+    # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
+    rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
     if folder.finished_at(config.training.updates):
+        warn_of_newer_data(run, STAGE, rated, config.raters, config.marked_share)
         return
     start = checkpoint_of(run, config.start)
     warn_of_unfinished_agent(run, STAGE, config.start)
-    # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
-    rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
     train_on = replace(rated, split=TRAIN)

@@ -24,7 +24,7 @@ OWN_REWARD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")  # MODULE
 class CollectConfig:
     """Number and length of recorded episodes, and their solver."""
 
-    episodes: int = 600  # for training
+    episodes: int = 600  # for training; more than were recorded extend the recording
     heldout: int = 100  # from other houses, never trained on
     # Different houses of each split, in which its episodes start in turn, each with another request; 0: one for each
     # episode. Design choice: small agents learn houses by heart unless several requests begin with the same picture.

@@ -21,10 +21,12 @@ from interplay.runtime.batch_sources import Ledger
 
 T = TypeVar("T")
 
-# Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
-# where and how its learner computes and draws, because a run that was begun on a GPU may continue without one.
+# Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, where
+# and how its learner computes and draws, because a run that was begun on a GPU may continue without one, and the
+# numbers of episodes to record.
 CHANGEABLE_SETTINGS = frozenset(
     {"training", "device", "compile", "channels_last", "recompute", "accumulate", "check_lag", "cuda_graph", "drawn_by"}
+    | {"collect.episodes", "collect.heldout"}
 )
 
 CONFIG_FILE = "config.json"  # the configuration of a run
@@ -303,10 +305,10 @@ def _with_newer_settings(recorded: Mapping[str, Any], settings: Any) -> dict[str
     return completed
 
 
-def _fixed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings without those that may change between two attempts."""
+def _fixed(settings: Mapping[str, Any], group: str = "") -> dict[str, Any]:
+    """The settings of a group without those that may change between two attempts."""
     return {
-        key: _fixed(value) if isinstance(value, dict) else value
+        key: _fixed(value, key) if isinstance(value, dict) else value
         for key, value in settings.items()
-        if key not in CHANGEABLE_SETTINGS
+        if CHANGEABLE_SETTINGS.isdisjoint((key, f"{group}.{key}"))
     }

@@ -1,0 +1,96 @@
+"""More episodes are recorded in a run that has finished; the stages that were trained before say that they lack them."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from signalled_run import AfterCall, run_and_signal
+from tiny_runs import copied, interplay, opened, refused, tiny
+
+from interplay.episodes.catalog_index import EpisodeFilter
+
+APPENDED = "interplay.episodes.store:EpisodeStore.append"
+MORE = ("collect.episodes=6", "collect.heldout=3")
+
+
+def starts(settings: list[str]) -> list[tuple[str, int]]:
+    with opened(settings).store() as store:
+        metas = [store.meta(identifier) for identifier in store.ids()]
+    return [(meta.split, meta.seed) for meta in metas]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_more_episodes_extend_a_finished_recording(tmp_path: Path, workers: int) -> None:
+    setting = f"collect.workers={workers}"
+    extended = tiny(tmp_path / "extended", setting)
+    interplay("collect", extended)
+    first = starts(extended)
+    interplay("collect", [*extended, *MORE])
+    at_once = tiny(tmp_path / "at_once", setting, *MORE)
+    interplay("collect", at_once)
+    assert starts(extended)[: len(first)] == first
+    assert sorted(starts(extended)) == sorted(starts(at_once))
+    record = opened(extended).stage("collect").record()
+    assert (record["finished"], record["episodes"], record["heldout_episodes"]) == (True, 6, 3)
+
+
+def test_an_extension_that_was_stopped_continues(cloned: Path, tmp_path: Path) -> None:
+    settings = tiny(copied(cloned, tmp_path), *MORE)
+    result = run_and_signal(["collect", *settings], signal.SIGKILL, AfterCall(APPENDED, 1), tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
+    assert not opened(settings).stage("collect").finished
+    interplay("collect", settings)
+    assert len(starts(settings)) == len(set(starts(settings))) == 9
+    assert opened(settings).stage("collect").finished
+
+
+def test_fewer_episodes_remove_none(cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = tiny(copied(cloned, tmp_path))
+    before = starts(settings)
+    with caplog.at_level("INFO"):
+        interplay("collect", [*settings, "collect.episodes=2"])
+    assert "collect.episodes=2 removes none of the 4 recorded ones" in caplog.text
+    assert starts(settings) == before
+
+
+def test_other_settings_of_a_recording_are_still_refused(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(copied(cloned, tmp_path), *MORE)
+    assert "collect.steps: 12 -> 13" in refused("collect", [*settings, "collect.steps=13"], capsys)
+
+
+def test_trained_stages_say_that_more_has_been_recorded(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = tiny(copied(rewarded, tmp_path))
+    for stage in ("clone", "reward"):
+        interplay(stage, settings)
+    assert "since" not in caplog.text
+    interplay("collect", [*settings, *MORE])
+    interplay("mark", settings)
+    for stage in ("clone", "reward"):
+        interplay(stage, settings)
+    said = [each.getMessage() for each in caplog.records if "have been stored since" in each.getMessage()]
+    assert [each.split(" began, ")[0] for each in said] == [
+        "2 more episodes have been stored since clone",
+        f"{newly_marked(settings)} have been stored since reward",
+    ]
+    caplog.clear()
+    interplay("clone", [*settings, "clone.training.updates=6"])  # trained longer, still without them
+    assert "2 more episodes have been stored since clone began" in caplog.text
+    assert opened(settings).stage("clone").record()["episodes"] == 4
+
+
+def newly_marked(settings: list[str]) -> str:
+    """What the reward stage lacks, by the store."""
+    from interplay.episodes.snapshot import Snapshot
+
+    run = opened(settings)
+    frozen = Snapshot(run.snapshot_path("reward"))
+    with run.store() as store:
+        marked = {entry.id for entry in store.entries(EpisodeFilter(marked=True))}
+        marks = len(store.marks())
+    return f"{len(marked - set(frozen.ids))} more episodes and {marks - len(frozen.marks())} more marks"
