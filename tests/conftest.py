@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -74,6 +75,31 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for verb in ("collect-agent", "mark", "reward"):
         interplay(verb, tiny(root))
     return root
+
+
+@pytest.fixture(params=["emulated", "real"])
+def gpu(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a GPU; an emulated one, and a real one where there is one."""
+    with _device(request.param) as name:
+        yield name
+
+
+@pytest.fixture(params=["cpu", "emulated", "real"])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of the CPU, or of a GPU as `gpu`."""
+    with _device(request.param) as name:
+        yield name
+
+
+@contextmanager
+def _device(kind: str) -> Iterator[str]:
+    import torch
+    from emulated_gpu import emulated_gpu
+
+    if kind == "real" and not torch.cuda.is_available():
+        pytest.skip("torch sees no GPU")
+    with emulated_gpu() if kind == "emulated" else nullcontext():
+        yield "cpu" if kind == "cpu" else "cuda"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,6 @@ from interplay.agent.policy import Decision, LocalPolicy, act
 from interplay.agent.recurrent import RecurrentState
 
 LANES = 5
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")
 
 
 class Operations(TorchDispatchMode):
@@ -115,20 +114,18 @@ def test_the_state_is_fetched_with_the_actions() -> None:
     np.testing.assert_array_equal(apart.movement, together.movement)
 
 
-@needs_gpu
 @pytest.mark.parametrize("fetch_state", [False, True])
-def test_a_gpu_decides_as_the_cpu(fetch_state: bool) -> None:
+def test_a_gpu_decides_as_the_cpu(gpu: str, fetch_state: bool) -> None:
     here = decided(tiny_agent(LineWorld()), InferenceDevice())
-    there = decided(tiny_agent(LineWorld()), InferenceDevice("cuda"), fetch_state=fetch_state)
+    there = decided(tiny_agent(LineWorld()), InferenceDevice(gpu), fetch_state=fetch_state)
     np.testing.assert_allclose(there.value, here.value, atol=1e-4)
     np.testing.assert_array_equal(there.movement, here.movement)
     np.testing.assert_array_equal(there.tokens, here.tokens)
     assert there.state.hidden.device.type == ("cpu" if fetch_state else "cuda")
 
 
-@needs_gpu
-def test_transfers_to_a_gpu_and_back_keep_every_bit() -> None:
-    on = InferenceDevice("cuda")
+def test_transfers_to_a_gpu_and_back_keep_every_bit(gpu: str) -> None:
+    on = InferenceDevice(gpu)
     for _ in range(3):  # pinned blocks are used again
         with on.stream():
             found = fetch(on.upload(various()))
@@ -136,8 +133,7 @@ def test_transfers_to_a_gpu_and_back_keep_every_bit() -> None:
             np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
-@needs_gpu
-def test_a_policy_moves_its_agent_to_its_device() -> None:
-    policy = LocalPolicy(tiny_agent(LineWorld()), torch.Generator().manual_seed(0), on=InferenceDevice("cuda"))
+def test_a_policy_moves_its_agent_to_its_device(gpu: str) -> None:
+    policy = LocalPolicy(tiny_agent(LineWorld()), torch.Generator().manual_seed(0), on=InferenceDevice(gpu))
     decision = policy.decide(observed(policy.agent), policy.initial_state(LANES))
     assert policy.agent.device.type == decision.state.hidden.device.type == "cuda"

@@ -10,7 +10,6 @@ from interplay.agent.lstm_unroll import lstm_unroll
 from interplay.agent.recurrent import RecurrentCore, RecurrentState, lstm_step
 
 T, B, D = 7, 3, 5
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")
 
 
 def given(dtype: torch.dtype) -> list[Tensor]:
@@ -55,13 +54,12 @@ def test_in_bf16_the_state_stays_float32() -> None:
     torch.testing.assert_close(outputs.float(), exact[0], atol=0.05, rtol=0.05)
 
 
-@needs_gpu
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_the_core_on_a_gpu_is_that_of_the_cpu(precision: torch.dtype) -> None:
+def test_the_core_on_a_gpu_is_that_of_the_cpu(gpu: str, precision: torch.dtype) -> None:
     torch.manual_seed(0)
     core, inputs, first = RecurrentCore(4, D), torch.randn(T, B, 4), torch.rand(T, B) < 0.3
     gradients = []
-    for device in ("cpu", "cuda"):
+    for device in ("cpu", gpu):
         core = core.to(device)
         core.zero_grad()
         with torch.autocast(device, torch.bfloat16, enabled=precision == torch.bfloat16):

@@ -21,7 +21,6 @@ from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import EnvironmentReward, LaneState, WithReferenceGate
 
 STEPS, LANES, UNROLLS = 5, 3, 4
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")
 
 
 class CountedUploads(InferenceDevice):
@@ -104,7 +103,6 @@ def test_float32_on_the_cpu_is_two_plain_forwards_bit_for_bit(model: Agent) -> N
     np.testing.assert_array_equal(scored.lane_state.reward.cell, between.cell.numpy())
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 def test_bf16_pays_the_same_up_to_a_small_share_of_the_spread(model: Agent, device: str) -> None:
     rows = long_rows(model)
     gate = tiny_agent(LineWorld())
@@ -121,9 +119,8 @@ def test_bf16_pays_the_same_up_to_a_small_share_of_the_spread(model: Agent, devi
         np.testing.assert_allclose(found.reference_gate, expected.reference_gate, atol=0.05)
 
 
-@needs_gpu
-def test_a_gpu_pays_as_the_cpu(model: Agent) -> None:
-    rows, on = long_rows(model), InferenceDevice("cuda")
+def test_a_gpu_pays_as_the_cpu(gpu: str, model: Agent) -> None:
+    rows, on = long_rows(model), InferenceDevice(gpu)
     here = LearnedReward(copy.deepcopy(model), 0).score(rows, LaneState())
     there = LearnedReward(model, 0, on).score(rows, LaneState())
     np.testing.assert_allclose(there.utility, here.utility, atol=1e-4)

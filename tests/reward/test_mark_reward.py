@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.row_writer import RowWriter
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.weights import export_weights
@@ -55,11 +57,17 @@ def arrays(model: Agent) -> Arrays:
     return concatenate_lanes(lanes)
 
 
-def in_pieces(model: Agent, arrays: Arrays, steps: int, through: Any = lambda state: state) -> NDArray[np.float32]:
+def in_pieces(
+    model: Agent,
+    arrays: Arrays,
+    steps: int,
+    through: Any = lambda state: state,
+    on: InferenceDevice | None = None,
+) -> NDArray[np.float32]:
     found, state = [], LaneState()
     for start in range(0, len(arrays["first"]) - 1, steps):
         window = {key: value[start : start + steps + 1] for key, value in arrays.items()}
-        scored = MarkReward(model, 3).score(window, state)
+        scored = MarkReward(model, 3, on).score(window, state)
         assert scored.lane_state.reward is not None
         assert scored.lane_state.reward.hidden.shape == (2, state_width(model))
         state = through(scored.lane_state)
@@ -81,6 +89,12 @@ def test_rewards_in_pieces_are_those_in_one(model: Agent, arrays: Arrays) -> Non
     for steps in (1, 5, 12):
         np.testing.assert_array_equal(in_pieces(model, arrays, steps), whole)
     np.testing.assert_array_equal(in_pieces(model, arrays, 4, through_a_checkpoint), whole)
+
+
+def test_a_gpu_draws_the_marks_of_the_cpu(gpu: str, model: Agent, arrays: Arrays) -> None:
+    here = in_pieces(deepcopy(model), arrays, 3)
+    there = in_pieces(model, arrays, 3, on=InferenceDevice(gpu))
+    assert (there == here).mean() > 0.98, "rounding decides few draws"
 
 
 def test_lanes_draw_on_their_own(model: Agent, arrays: Arrays) -> None:

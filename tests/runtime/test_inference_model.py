@@ -9,6 +9,7 @@ import pytest
 import torch
 from fake_world import LineWorld, tiny_agent
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.remote_policy import DECISION_FIELDS, DecisionRequest, DecisionResponse
@@ -71,6 +72,16 @@ def test_batched_requests_get_the_replies_that_they_get_alone(greedy: bool) -> N
             np.array_equal(answer.random, each.random) == greedy
         )  # a greedy request draws nothing and keeps its state
     assert spoke > 0 or greedy
+
+
+def test_a_gpu_answers_as_the_cpu(gpu: str) -> None:
+    agent = tiny_agent(LineWorld())
+    requests = [request(agent, seed, lanes) for seed, lanes in enumerate((3, 1, 5))]
+    there = InferenceModel(tiny_agent(LineWorld(), seed=99), InferenceDevice(gpu))
+    for version in (1, 2):
+        there.publish(version, weights(version), [1])
+    for one, other in zip(there.decide(requests), make_model(1, 2).decide(requests), strict=True):
+        assert_equal_responses(one, other)
 
 
 def test_each_version_decides_with_its_own_weights() -> None:

@@ -1,4 +1,4 @@
-"""More episodes are recorded in a run that has finished; the stages that were trained before say that they lack them."""
+"""More episodes are recorded in a run that has finished; stages that were trained before warn that they lack them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""The stages on a GPU, emulated where there is none: every one runs, and its results can be used without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_runs import copied, interplay, opened, rows, tiny
+
+from interplay.learner import checkpoint
+
+TRAINED = ("clone", "reward", "reinforce")
+RECORDING, READING = ("collect", "clone", "collect-agent", "mark"), ("evaluate", "report", "inspect-reward", "score")
+# Another thread would prefetch, in which no GPU is emulated.
+IN_ORDER = ("runtime.overlap=false", "actors.device=cuda", *(f"{stage}.learner.device=cuda" for stage in TRAINED))
+# The presets `gpu=` with networks and lanes of a tiny run, and without torch.compile.
+PRESET = (
+    *("gpu=71m", "agent=nano", "actors.device=cuda"),
+    *(f"{stage}.learner.{setting}" for stage in TRAINED for setting in ("compile=false", "accumulate=2")),
+)
+AUTOREGRESSIVE = (
+    "agent.movement=autoregressive",
+    "agent.css_input=transformer",
+    "agent.text_film=false",
+    "agent.actions_per_step=8",
+    "agent.previous_action=true",
+    "agent.tokens=characters",
+    "reward.model=ar",
+    "reward.augmentation.mirror=0",
+    "reinforce.reward=ar",
+    *(f"{stage}.learner.recompute=2" for stage in TRAINED),
+)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param((), id="float32"),
+        pytest.param(PRESET, id="preset", marks=pytest.mark.slow),
+        pytest.param(AUTOREGRESSIVE, id="autoregressive", marks=pytest.mark.slow),
+    ],
+)
+def test_every_stage_runs_on_a_gpu_and_goes_on_without_one(gpu: str, tmp_path: Path, settings: Sequence[str]) -> None:
+    there = tiny(tmp_path, *IN_ORDER, *settings)
+    for verb in (*RECORDING, "reward", "reinforce", *READING):
+        interplay(verb, there)
+    for stage in TRAINED:
+        found = checkpoint.read(tmp_path / "run" / stage / "checkpoints")
+        assert {tensor.device.type for tensor in found.weights().values()} == {"cpu"}
+    assert len(rows(tmp_path / "run" / "reinforce" / "returns.jsonl")) > 1
+    on_cpu = [f"{stage}.learner.device=cpu" for stage in TRAINED] + ["actors.device=cpu", "actors.precision=fp32"]
+    longer = [f"{stage}.training.updates=6" for stage in TRAINED]
+    for stage in TRAINED:
+        interplay(stage, [*there, *on_cpu, *longer])
+        assert opened(there).stage(stage).record()["updates"] == 6
+
+
+def test_results_are_those_of_the_cpu(gpu: str, cloned: Path, tmp_path: Path) -> None:
+    losses = []
+    for name, settings in (("cpu", IN_ORDER[:1]), ("gpu", IN_ORDER)):
+        root = copied(cloned, tmp_path / name)
+        interplay("clone", tiny(root, *settings, "clone.training.updates=8"))
+        losses.append([row["loss"] for row in rows(root / "run" / "clone" / "metrics.jsonl")[4:]])
+    assert len(losses[0]) == 4
+    torch.testing.assert_close(torch.tensor(losses[1]), torch.tensor(losses[0]), rtol=1e-3, atol=1e-4)
