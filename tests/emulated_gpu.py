@@ -1,14 +1,14 @@
 """A GPU emulated on the CPU: tensors that state the device "cuda:0", so that code for a GPU runs without one.
 
 An operation on tensors of both devices raises, as on a GPU, and so does `numpy` of a tensor of the GPU. Values are
-computed on the CPU, so results can be compared bit for bit. Streams, events and pinned memory have no effect, and only
-the thread that entered `emulated_gpu` can move tensors to the GPU. Not emulated: work that is still under way, the
-limit of memory, compilation, Triton's kernels and CUDA graphs.
+computed on the CPU, so results can be compared bit for bit. Streams, events and pinned memory have no effect. Not
+emulated: work that is still under way, the limit of memory, compilation, Triton's kernels and CUDA graphs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,7 +58,13 @@ class EmulatedGpu(TorchFunctionMode):
 
 @contextlib.contextmanager
 def emulated_gpu() -> Iterator[EmulatedGpu]:
-    """torch sees one GPU while this is entered."""
+    """torch sees one GPU while this is entered, also in threads that begin meanwhile."""
+    run = threading.Thread.run
+
+    def run_with_gpu(thread: threading.Thread) -> None:
+        with EmulatedGpu():
+            run(thread)
+
     with pytest.MonkeyPatch.context() as patch, EmulatedGpu() as gpu:
         for name, value in (("is_available", True), ("device_count", 1), ("is_bf16_supported", True)):
             patch.setattr(torch.cuda, name, lambda *_, value=value, **__: value)
@@ -69,6 +75,7 @@ def emulated_gpu() -> Iterator[EmulatedGpu]:
         for name in ("stream", "device"):
             patch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
         autocast = torch.autocast
+        patch.setattr(threading.Thread, "run", run_with_gpu)
         save = torch.save
         patch.setattr(torch, "save", lambda value, *args, **options: save(_loaded(value), *args, **options))
         patch.setattr(torch, "autocast", lambda _, *args, **options: autocast("cpu", *args, **options))
