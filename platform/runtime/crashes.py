@@ -102,7 +102,8 @@ def last_line(cause: str) -> str:
 
 
 class WorkerFailed(RuntimeError):
-    """A worker failed more often than allowed. The message ends with its traceback and its last output."""
+    """A worker failed more often than allowed, or a restart did not help. The message ends with its traceback and its
+    last output."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,14 @@ class CrashReports:
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
             f"{self.window:g} seconds; the same command continues from the newest checkpoint. All failures: {file}. "
             f"The last one:\n{self._with_output(worker, cause)}"
+        )
+
+    def repeated(self, worker: str, cause: str, file: Path) -> WorkerFailed:
+        """Returns the error to raise when a restarted worker has raised the error of its predecessor again."""
+        return WorkerFailed(
+            f"{worker} was restarted and raised the same error again before any result, so it is not restarted once "
+            f"more; correct what raises it, and the same command continues from the newest checkpoint. All failures: "
+            f"{file}. The last one:\n{self._with_output(worker, cause)}"
         )
 
     @property

@@ -74,6 +74,19 @@ class FailsOnceActor(CountingActor):
         return super().unroll(number)
 
 
+class RaisingActor(CountingActor):
+    """An actor in which `raises` raises an error at unroll 1, in every process."""
+
+    def __init__(self, raises: Callable[[], object], after: bytes | None) -> None:
+        super().__init__(after)
+        self._raises = raises
+
+    def unroll(self, number: int) -> FakeMessage:
+        if number == 1:
+            self._raises()
+        return super().unroll(number)
+
+
 class SleepsOnceActor(CountingActor):
     """An actor that sleeps at unroll 1 the first time; the file `failed_once` records it."""
 

@@ -23,7 +23,7 @@ from interplay.runtime.heartbeat import WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.worker import WorkerProcess
+from interplay.runtime.ray.worker import WorkerProcess, exit_as_error
 
 MAX_BUFFERED_CHARACTERS = 1_000_000  # not yet fetched; the oldest are dropped
 
@@ -101,7 +101,8 @@ class LearnerHost(WorkerProcess):
         """Runs the stage to its end."""
         self._context.heartbeat.set_busy(STARTING_ACTIVITY)
         try:
-            stage(self._context)
+            with exit_as_error():
+                stage(self._context)
         finally:
             self._context.close()
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-import torch
 from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
@@ -23,10 +22,7 @@ from interplay.runtime.crashes import WorkerFailed, without_colors
 from interplay.runtime.messages import with_pictures
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle, lost_before_start
-
-# Errors of a process's memory or GPU, after which a new process may succeed.
-MACHINE_ERRORS = (MemoryError, torch.OutOfMemoryError, torch.AcceleratorError)
+from interplay.runtime.ray.worker_restarts import MACHINE_ERRORS, PendingUnroll, WorkerHandle, lost_before_start
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -34,6 +35,16 @@ def limit_torch_threads(threads: int) -> None:
     os.environ.update({name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")})  # read at the import
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
+
+
+@contextmanager
+def exit_as_error() -> Iterator[None]:
+    """Raises a `RuntimeError` in place of `SystemExit`, as of a world that calls `sys.exit`: Ray would end the process,
+    and the traceback would be lost."""
+    try:
+        yield
+    except SystemExit as left:
+        raise RuntimeError(f"code that it called exited with {left.code!r}; the traceback says where") from left
 
 
 class WorkerProcess:
@@ -69,7 +80,7 @@ class Worker(WorkerProcess):
     ) -> None:
         super().__init__(name, folder, crashes, config, threads=1)
         self._heartbeat = Heartbeat()
-        with self._heartbeat.busy("starts"):
+        with self._heartbeat.busy("starts"), exit_as_error():
             self._target = self._build(make, arguments)
 
     def _build(self, make: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -78,7 +89,7 @@ class Worker(WorkerProcess):
     def call(self, method: str, activity: str, *arguments: Any) -> Any:
         """Calls a method of the hosted object; `activity` describes it in the heartbeat, which a `WorkerReply` has."""
         self._log.truncate()
-        with self._heartbeat.busy(activity):
+        with self._heartbeat.busy(activity), exit_as_error():
             self._start_watchdog()
             try:
                 result = getattr(self._target, method)(*arguments)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import threading
 import time
 from collections import deque
@@ -18,8 +19,9 @@ from types import MappingProxyType
 from typing import Any
 
 import ray
+import torch
 from ray import ObjectRef
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, last_line
@@ -38,6 +40,12 @@ STATUS_CHECK_SECONDS = 0.05  # interval between checks for the reply
 FETCH_SECONDS = 10.0  # timeout for fetching a result that is ready
 # Substrings of Ray's error for an actor scheduled on a node not yet known to be dead.
 LOST_BEFORE_START_TEXTS = ("its node has died", "The actor never ran")
+# Errors of a process's memory or GPU, after which a new process may succeed.
+MACHINE_ERRORS = (MemoryError, torch.OutOfMemoryError, torch.AcceleratorError)
+# Also those of files, connections and other processes.
+PASSING_ERRORS = (*MACHINE_ERRORS, OSError, EOFError, RayError)
+# What differs in Ray's error between two processes that raise the same.
+PROCESS_TEXT = re.compile(r"\b(pid=\d+|actor_id=\w+|0x[0-9a-f]+)")
 NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -56,6 +64,14 @@ def remote_class(cls: type[Any], placement: WorkerPlacement, name: str, groups: 
 def lost_before_start(cause: str) -> bool:
     """Whether the worker was scheduled on a dead node and never ran. The loss of that node has already been counted."""
     return all(text in cause for text in LOST_BEFORE_START_TEXTS)
+
+
+def raised_text(cause: BaseException | str) -> str | None:
+    """The error that the code of a worker raised, the same for each process that raises it; None for another failure,
+    as the end of its process, and for one of `PASSING_ERRORS`."""
+    if not isinstance(cause, RayTaskError) or isinstance(cause.cause, PASSING_ERRORS):
+        return None
+    return PROCESS_TEXT.sub("", str(cause))
 
 
 class WorkerHandle:
@@ -92,6 +108,7 @@ class WorkerHandle:
         self._worker_class, self._groups = worker_class, groups
         self._start_call: tuple[str, tuple[Any, ...]] | None = None
         self._completed_before = 0  # by earlier processes
+        self._raised: tuple[str | None, int] = (None, 0)  # by the last failure: `raised_text`, and `completed` by then
         self.actor: Any = None  # the Ray actor of the current process; other workers may call it
         self._reading: HeartbeatReading | None = None
         self._idle = IdleFraction()
@@ -168,7 +185,8 @@ class WorkerHandle:
         A process that never ran does not count towards the restart limit.
 
         Raises:
-            WorkerFailed: the worker failed more often than allowed.
+            WorkerFailed: the worker failed more often than allowed, or raised the same error again without a result
+                since.
         """
         text = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
         if lost_before_start(text):
@@ -181,6 +199,9 @@ class WorkerHandle:
         self.kill()
         if self._restart_budget.exhausted:
             raise self._crashes.restarts_exhausted(self.name, text, file)
+        before, self._raised = self._raised, (raised_text(cause), self.completed)
+        if self._raised[0] is not None and self._raised == before:
+            raise self._crashes.repeated(self.name, text, file)
         logger.warning(
             "%s went down and is restarted, %d of at most %d times (see %s): %s",
             self.name,

@@ -1,0 +1,72 @@
+"""A worker that raises the same error again after a restart ends the run; one whose error may pass is tried again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import fake_workers
+import pytest
+import ray
+from actor_pipelines import receive_numbers, start_pipeline
+
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import CrashReports, WorkerFailed
+from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources
+from interplay.runtime.ray.learner_context import LearnerContext
+
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+for module in (fake_workers, sys.modules[__name__]):
+    ray.cloudpickle.register_pickle_by_value(module)  # the workers' processes cannot import the tests' modules
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[LearnerContext]:
+    config = RuntimeConfig("ray", start_limit=300, stall_limit=300)
+    placement = reserve_resources([ResourceRequest("actor-0", Resources(cpus=0.2))], config)
+    crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=2, window=3600.0)
+    context = LearnerContext(config, placement, crashes, 0, 0)
+    yield context
+    context.close()
+    placement.release()
+
+
+def raise_the_same() -> None:
+    raise ArithmeticError(f"no way out of {object()}")
+
+
+def raise_of_a_connection() -> None:
+    raise ConnectionRefusedError("the simulator refused")
+
+
+def raise_another() -> None:
+    raise ArithmeticError(f"no way out after {time.monotonic()} s")
+
+
+def failures(context: LearnerContext, raises: Callable[[], object], reason: str) -> int:
+    """How often an actor failed that raises this in unroll 1, until it ended the run for the reason."""
+    pipeline = start_pipeline(context.add_worker("actor-0", partial(fake_workers.RaisingActor, raises)))
+    with pytest.raises(WorkerFailed, match=reason):
+        receive_numbers(pipeline, 2)
+    return (context.crashes.folder / "actor-0.txt").read_text().count("went down, ")
+
+
+@pytest.mark.parametrize(
+    ("raises", "error"),
+    [
+        (raise_the_same, "ArithmeticError: no way out of <object object"),
+        (partial(sys.exit, 3), r"SystemExit: 3(.|\n)* exited with 3;"),
+    ],
+)
+def test_the_same_error_after_a_restart_ends_the_run(
+    context: LearnerContext, raises: Callable[[], object], error: str
+) -> None:
+    assert failures(context, raises, rf"^actor-0 was restarted and raised the same error again(.|\n)*{error}") == 2
+
+
+@pytest.mark.parametrize("raises", [raise_of_a_connection, raise_another])
+def test_an_error_that_may_pass_uses_all_restarts(context: LearnerContext, raises: Callable[[], object]) -> None:
+    assert failures(context, raises, r"more often than runtime\.restarts=2") == 3
