@@ -29,8 +29,16 @@ class ObservationParts:
         """One observation as (uint8 [H, W, 3] or None, float32 [V] or None, the mission or "").
 
         Raises:
-            ValueError: the picture has another shape or type than its space.
+            ValueError: something is missing, the picture has another shape or type than its space, or a choice is none
+                of its space.
         """
+        wanted = [key for key in (self.picture, self.mission, *self.numbers) if key]
+        lacking = [key for key in wanted if not isinstance(observation, Mapping) or key not in observation]
+        if lacking:
+            raise ValueError(
+                f"the observation space has {lacking}, which is missing in an observation of type "
+                f"{type(observation).__name__}; change the environment's observations, or its space"
+            )
         picture = None
         if self.picture is not None and self.image is not None:
             shown = _entry(observation, self.picture)
@@ -38,10 +46,21 @@ class ObservationParts:
             picture = fit_picture(np.asarray(shown), self.image[:2])
         vector = None
         if self.numbers:
-            flat = [spaces.flatten(_entry(self.space, key), _entry(observation, key)) for key in self.numbers]
-            vector = np.concatenate([np.asarray(part, np.float32).ravel() for part in flat])
+            flat = [_flattened(_entry(self.space, key), _entry(observation, key)) for key in self.numbers]
+            with np.errstate(over="ignore"):  # the world refuses numbers beyond float32 as infinite
+                vector = np.concatenate([np.asarray(part, np.float32).ravel() for part in flat])
         mission = "" if self.mission is None else str(_entry(observation, self.mission))
         return picture, vector, mission
+
+    @property
+    def like_pictures(self) -> dict[str, spaces.Box]:
+        """The numbers that may be meant as a picture, by key: two sides of 8 or more, in another form than pictures."""
+        entries = {key: _entry(self.space, key) for key in self.numbers}
+        return {
+            key: entry
+            for key, entry in entries.items()
+            if isinstance(entry, spaces.Box) and len(entry.shape) in (2, 3) and sorted(entry.shape)[-2] >= 8
+        }
 
 
 def observation_parts_of(space: spaces.Space[Any], size: tuple[int, int] | None) -> ObservationParts:
@@ -143,6 +162,32 @@ def _check_picture(space: spaces.Space[Any], picture: Any) -> None:
             f"the observation space has pictures of shape {space.shape} and type {space.dtype}, but one came with "
             f"shape {seen.shape} and type {seen.dtype}; change the environment's observations, or its space"
         )
+
+
+def _flattened(space: spaces.Space[Any], value: Any) -> NDArray[Any]:
+    """The numbers of a value of a space.
+
+    Raises:
+        ValueError: a choice outside of its space, which would set another one or none, or a value of another form.
+    """
+    try:
+        if _is_choice(space, value):
+            return np.asarray(spaces.flatten(space, value))
+    except (IndexError, KeyError, TypeError, AttributeError):
+        pass  # Gymnasium's errors about values of another form name neither
+    raise ValueError(
+        f"the observation space has {space}, but {value!r} came; change the environment's observations, or its space"
+    )
+
+
+def _is_choice(space: spaces.Space[Any], value: Any) -> bool:
+    """Whether a value of a Discrete or MultiDiscrete is one of its choices; True for other spaces."""
+    if isinstance(space, spaces.Discrete):
+        return bool(0 <= value - space.start < space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        chosen = np.asarray(value) - space.start
+        return bool(((chosen >= 0) & (chosen < space.nvec)).all())
+    return True
 
 
 def _entry(whole: Any, key: str) -> Any:

@@ -6,9 +6,12 @@ environments that are deterministic after seeding; those registered as nondeterm
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
 from traceback import extract_tb
 from typing import Any
@@ -27,6 +30,8 @@ from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
 from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec, is_finite
+
+logger = logging.getLogger(__name__)
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
@@ -72,6 +77,8 @@ class GymnasiumWorld(World):
         self.config = config
         self._env, rest, self._solver = _environment(config)
         self._observations = observation_parts_of(self._env.observation_space, config.image)
+        for key, space in self._observations.like_pictures.items():
+            _warn_of_flattened(config.id, key, space.shape, str(space.dtype))
         self._actions = action_codec_of(self._env.action_space, config.bins, _rest(config, self._env, rest))
         self.spec = WorldSpec(
             name="gymnasium",
@@ -214,6 +221,17 @@ class GymnasiumWorld(World):
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
         wanted = self.spec.roles if observers is None else observers
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
+
+
+@cache
+def _warn_of_flattened(name: str, key: str, shape: tuple[int, ...], dtype: str) -> None:
+    """Logs a warning, once, about an observation that is flattened and may be meant as a picture."""
+    logger.warning(
+        "env.id=%r: %s of shape %s and type %s becomes a vector of %d numbers, because a picture has the shape "
+        "(height, width, 1 or 3) and the type uint8. If it is a picture, let a wrapper of the environment bring it "
+        "into that form",
+        *(name, f"the observation {key!r}" if key else "the observation", shape, dtype, math.prod(shape)),
+    )
 
 
 def _action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ ALLOWED_ROLES = (("setter", "solver"), ("solver",))  # the roles that a world ma
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a finite number, also one of numpy or torch."""
-    return hasattr(value, "__float__") and math.isfinite(value)
+    """Whether a value is a finite number, also a scalar of numpy or torch; not an array of one number."""
+    return hasattr(value, "__float__") and np.ndim(value) == 0 and math.isfinite(value)
 
 
 @dataclass(frozen=True)

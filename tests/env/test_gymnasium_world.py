@@ -242,7 +242,7 @@ class UnsetEnv(gymnasium.Env[Any, Any]):
     observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     action_space = spaces.Discrete(2)
 
-    def __init__(self, seen: Sequence[float] = (0.5, 0.5), reward: float | None = 0.0) -> None:
+    def __init__(self, seen: Sequence[float] = (0.5, 0.5), reward: Any = 0.0) -> None:
         self.seen, self.reward = np.array(seen, np.float32), reward
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -252,14 +252,16 @@ class UnsetEnv(gymnasium.Env[Any, Any]):
         return self.seen, self.reward, False, False, {}
 
 
-@pytest.mark.parametrize("reward", [float("nan"), None])
-def test_a_reward_that_is_no_number_is_refused(reward: float | None) -> None:
-    gymnasium.register(f"Reward{reward}-v0", UnsetEnv, kwargs={"reward": reward})
-    world = gym_world(f"Reward{reward}-v0")
+@pytest.mark.parametrize(("name", "reward"), [("nan", float("nan")), ("None", None), ("Array", np.array([1.0]))])
+def test_a_reward_that_is_no_number_is_refused(name: str, reward: Any) -> None:
+    gymnasium.register(f"Reward{name}-v0", UnsetEnv, kwargs={"reward": reward})
+    world = gym_world(f"Reward{name}-v0")
     assert world.spec.frames_per_second == DEFAULT_FPS
     world.reset(Start(seed=0))
-    with pytest.raises(ValueError, match=rf"env\.id='Reward{reward}-v0': the reward .* this one is {reward};"):
+    with pytest.raises(ValueError) as refused:
         world.step({})
+    assert f"env.id='Reward{name}-v0': the reward" in str(refused.value)
+    assert f"this one is {reward};" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -362,6 +364,53 @@ def test_a_picture_that_is_not_of_its_space_is_refused(picture: NDArray[Any]) ->
     parts = observation_parts_of(spaces.Box(0, 255, (4, 6, 3), np.uint8), None)
     with pytest.raises(ValueError, match=r"pictures of shape \(4, 6, 3\) and type uint8, but one came with shape"):
         parts.read(picture)
+
+
+@pytest.mark.parametrize(
+    ("space", "value"),
+    [
+        (spaces.Discrete(5), 7),
+        (spaces.Discrete(5), -1),
+        (spaces.Discrete(5, start=2), 1),
+        (spaces.Discrete(5), None),
+        (spaces.MultiDiscrete([2, 3]), np.array([1, -1])),
+        (spaces.Dict(gear=spaces.Discrete(3)), {"gear": 3}),
+        (spaces.Tuple((spaces.Discrete(3), spaces.Discrete(2))), 1),
+    ],
+)
+def test_a_choice_that_is_not_of_its_space_is_refused(space: spaces.Space[Any], value: Any) -> None:
+    with pytest.raises(ValueError, match=r"the observation space has .*, but .* came; change the environment's"):
+        observation_parts_of(space, None).read(value)
+
+
+@pytest.mark.parametrize("observation", [{"gear": 1}, np.zeros(2, np.float32)])
+def test_an_observation_that_lacks_a_part_of_its_space_is_refused(observation: Any) -> None:
+    parts = observation_parts_of(spaces.Dict(gear=spaces.Discrete(3), speed=spaces.Box(-1, 1, (2,))), None)
+    with pytest.raises(
+        ValueError, match=r"the observation space has \[.*'speed'\], which is missing in an observation"
+    ):
+        parts.read(observation)
+
+
+@pytest.mark.parametrize("shape", [(3, 24, 24), (24, 24), (24, 24, 4)])
+def test_an_observation_that_looks_like_a_picture_and_becomes_a_vector_is_named(
+    shape: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    name = f"Pictured{len(shape)}{shape[-1]}-v0"
+    gymnasium.register(name, PicturedEnv, kwargs={"shape": shape})
+    gym_world(name)
+    gym_world(name)
+    (warning,) = [each.getMessage() for each in caplog.records]
+    assert f"env.id='{name}': the observation of shape {shape} and type uint8 becomes a vector of" in warning
+
+
+class PicturedEnv(gymnasium.Env[Any, Any]):
+    """Observations of any shape, uint8."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
 
 
 def test_mixed_observations_are_sorted_into_parts() -> None:
