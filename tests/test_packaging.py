@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from zipfile import ZipFile
 
 import pytest
@@ -50,6 +52,39 @@ def test_dependencies_are_pinned_with_a_reason(setup: configparser.ConfigParser)
     assert not silent, f"say in a comment above each what it is for: {silent}"
 
 
+# A module of a user, whose task has two fields and a property.
+TYPED = """
+from dataclasses import dataclass
+from typing import Any
+from collections.abc import Mapping, Sequence
+
+from interplay.env.task import Expert, Task
+from interplay.env.world import World
+
+@dataclass(frozen=True)
+class Walk(Task):
+    goal: str
+    kind: str = "walk"
+    answer: str | None = None
+
+    @property
+    def instruction(self) -> str:
+        return f"go to the {self.goal}"
+
+    def to_json(self) -> Mapping[str, Any]:
+        return {"kind": self.kind, "instruction": self.instruction, "goal": self.goal}
+
+    def success(self, facts: Any, said: Sequence[str]) -> bool:
+        return bool(facts == self.goal)
+
+    def progress(self, facts: Any) -> float:
+        return 0.0
+
+    def expert(self, world: World) -> Expert:
+        raise NotImplementedError
+"""
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy so that no build folder appears here."""
@@ -88,8 +123,17 @@ def test_the_wheel_is_imported_from_another_folder(wheel: Path, tmp_path: Path) 
     assert all(place.startswith(str(target)) for place in ran.split()), f"imported elsewhere: {ran}"
 
 
-def _run(*arguments: str, cwd: Path = ROOT, path: str = "") -> str:
-    environment = {**os.environ, "PYTHONPATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+def test_a_module_of_a_user_passes_mypy_strictly(wheel: Path, tmp_path: Path) -> None:
+    with ZipFile(wheel) as archive:
+        assert "interplay/py.typed" in archive.namelist(), "without it, mypy reads no types of an installed package"
+        archive.extractall(tmp_path / "installed")
+    (tmp_path / "walk.py").write_text(TYPED)
+    setting = {"MYPYPATH": str(tmp_path / "installed")}
+    _run("-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "walk.py", cwd=tmp_path, more=setting)
+
+
+def _run(*arguments: str, cwd: Path = ROOT, path: str = "", more: Mapping[str, str] = MappingProxyType({})) -> str:
+    environment = {**os.environ, "PYTHONPATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **more}
     command = [sys.executable, *arguments]
     ran = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, f"{' '.join(command)}\n{ran.stdout}\n{ran.stderr}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,9 +27,18 @@ class InfeasibleTask(ValueError):
 class Task(ABC):
     """One instruction or question for the solver. Immutable, and stored as `to_json` returns it."""
 
-    kind: str
-    instruction: str
-    answer: str | None  # the true answer of a question; None for an instruction to act
+    if TYPE_CHECKING:  # read-only to type checkers, so that a subclass has a field, an attribute or a property
+
+        @property
+        def kind(self) -> str: ...
+
+        @property
+        def instruction(self) -> str: ...
+
+        @property
+        def answer(self) -> str | None:
+            """The true answer of a question; None for an instruction to act."""
+
     cue: str | None = None  # one of `TaskSource.cues` if the task was sampled by a cue
     modifier: str | None = None  # one of `TaskSource.modifiers` if the wording had to satisfy one
     # Whether success is judged at the end of the episode, by the world or by a time limit, as where it depends on the
