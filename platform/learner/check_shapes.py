@@ -15,11 +15,15 @@ def check_shapes(**tensors: tuple[Tensor, str]) -> None:
     The first tensor that has a letter binds its size. A dtype is `float` or `int` (of any width), or one dtype's name.
 
     Raises:
-        ValueError: shapes or dtypes differ; the message says what was seen and what is expected, for every tensor.
+        ValueError: shapes or dtypes differ, or one is not a tensor; the message says what was seen and what is
+            expected, for every tensor.
     """
     sizes: dict[str, int] = {}
     problems = []
     for name, (tensor, spec) in tensors.items():
+        if not isinstance(tensor, Tensor):
+            problems.append(f"{name} is a {type(tensor).__name__}, expected a tensor, {spec}")
+            continue
         dtype, axes = _parse(spec)
         fits = tensor.ndim == len(axes) and _is(tensor, dtype)
         for (axis, extra), size in zip(axes, tensor.shape, strict=False):
@@ -28,7 +32,7 @@ def check_shapes(**tensors: tuple[Tensor, str]) -> None:
             problems.append(f"{name} is {str(tensor.dtype)[6:]} {list(tensor.shape)}, expected {spec}")
     if problems:
         known = ", ".join(f"{axis}={size}" for axis, size in sizes.items())
-        raise ValueError("; ".join(problems) + f" with {known}")
+        raise ValueError("; ".join(problems) + (f" with {known}" if known else ""))
 
 
 @cache

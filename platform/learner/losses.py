@@ -10,7 +10,7 @@ host, and may be padded to a fixed number (`interplay.agent.selected_rows`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -73,7 +73,18 @@ def movement_cloning(*, log_probs: Tensor, mask: Tensor, reduce: Reduce = "sum")
     """
     check_shapes(log_probs=(log_probs, "float [T, B, A, K]"), mask=(mask, "bool [T, B]"))
     chunk = log_probs.flatten(2)  # [T, B, A*K]
-    return -masked_mean(chunk.sum(-1) if reduce == "sum" else chunk.mean(-1), mask)
+    return -masked_mean(chunk.sum(-1) if _sums(reduce) else chunk.mean(-1), mask)
+
+
+def _sums(reduce: Reduce) -> bool:
+    """Whether parts are added, instead of averaged.
+
+    Raises:
+        ValueError: `reduce` is neither "sum" nor "mean".
+    """
+    if reduce not in get_args(Reduce):
+        raise ValueError(f'reduce={reduce!r} is neither "sum" nor "mean"')
+    return reduce == "sum"
 
 
 def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
@@ -109,7 +120,7 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
     said = kept.sum(-1)  # [N]
     utterances = real.any(-1)
     length = real.sum(-1).clamp(min=1)
-    loss = -masked_mean(said if reduce == "sum" else said / length, utterances)
+    loss = -masked_mean(said if _sums(reduce) else said / length, utterances)
     return TokenCloning(loss, utterances.sum())
 
 

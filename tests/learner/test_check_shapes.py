@@ -88,6 +88,22 @@ def test_vtrace_broadcasts_nothing(name: str, shape: tuple[int, ...]) -> None:
         vtrace(**{**arguments, name: bad})
 
 
+@pytest.mark.parametrize("given", [FLOAT.numpy(), 0.9])
+def test_what_is_not_a_tensor_is_refused_by_its_name(given: Any) -> None:
+    kind = type(given).__name__
+    with pytest.raises(ValueError, match=rf"discount is a {kind}, expected a tensor, float \[T, B\] with T=5, B=3"):
+        vtrace(**{**LOSSES[0][1], "discount": given})
+    with pytest.raises(ValueError, match=rf"^value is a {kind}, expected a tensor, float \[T\]$"):
+        check_shapes(value=(given, "float [T]"))
+
+
+def test_another_reduction_is_refused() -> None:
+    with pytest.raises(ValueError, match="reduce='average' is neither"):
+        movement_cloning(log_probs=torch.rand(T, B, 2, 4), mask=MASK, reduce="average")
+    with pytest.raises(ValueError, match="reduce='average' is neither"):
+        token_cloning(log_probs=torch.rand(2, 4), tokens=torch.ones(2, 4, dtype=torch.int64), reduce="average")
+
+
 def test_all_problems_are_reported_together_with_the_sizes_of_the_letters() -> None:
     with pytest.raises(ValueError) as error:
         check_shapes(
