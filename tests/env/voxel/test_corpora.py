@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from env.voxel.corpus_files import iglu_copy, mdc_copy
+from env.voxel.corpus_files import iglu_copy, mdc_copy, state
 
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
@@ -69,7 +70,8 @@ def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(
 def test_a_damaged_session_is_left_out(tmp_path: Path) -> None:
     folder = mdc_copy(tmp_path)
     (file,) = (path for path in folder.rglob("postprocessed-observations.json") if len(path.read_text()) > 100)
-    for text in ("[]", '{"WorldStates": [{"ChatHistory": [5], "BuilderPosition": null}]}'):
+    far = {"WorldStates": [state([], [(float("inf"), 1, 0, "red")])]}  # JSON of Python has infinite numbers
+    for text in ("[]", '{"WorldStates": [{"ChatHistory": [5], "BuilderPosition": null}]}', json.dumps(far), "[" * 9999):
         file.write_text(text)
         corpus = read_minecraft_dialogues(folder)
         assert not corpus.sessions

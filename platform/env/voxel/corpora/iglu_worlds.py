@@ -16,6 +16,7 @@ import numpy as np
 from interplay.env.voxel.corpora.sessions import (
     ARCHITECT,
     BUILDER,
+    DAMAGED,
     BuildSession,
     Changed,
     ReadCorpus,
@@ -76,7 +77,7 @@ def _read_single_turns(folder: Path, corpus: ReadCorpus) -> None:
             said.append(Spoken(BUILDER, _plain(row["ClarifyingQuestion"])))
         try:
             start, changes = _replayed(target, folder / row["InitializedWorldPath"], corpus.left_out)
-        except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
+        except DAMAGED as error:
             corpus.left_out[f"single turns with a damaged world ({target.name}: {error})"] += 1
             continue
         source = f"iglu/{row['GameId']}"
@@ -94,7 +95,7 @@ def _count_rebuilds(folder: Path, target: Grid, corpus: ReadCorpus) -> None:
     for file in sorted(each for each in folder.glob("*") if each.is_file()):
         try:
             grids.append(_ending(_json(file), Counter()))
-        except (ValueError, KeyError, TypeError) as error:
+        except DAMAGED as error:
             corpus.left_out[f"damaged rebuilt targets ({file}: {error!r})"] += 1
     corpus.counted["targets that somebody rebuilt"] += bool(grids)
     corpus.counted["targets rebuilt equally"] += any(np.array_equal(grid, target) for grid in grids)
@@ -120,7 +121,7 @@ def _read_dialogues(file: Path, corpus: ReadCorpus) -> None:
                     now = _ending(_json(world), corpus.left_out)
                     events += changes_between(grid, now)
                     grid = now
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except DAMAGED as error:
             corpus.left_out[f"dialogues with a damaged world ({key}: {error})"] += 1
             continue
         structure = _structure(key)

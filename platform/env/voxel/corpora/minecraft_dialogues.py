@@ -14,6 +14,7 @@ import numpy as np
 from interplay.env.voxel.corpora.sessions import (
     ARCHITECT,
     BUILDER,
+    DAMAGED,
     BuildSession,
     ReadCorpus,
     SessionEvent,
@@ -60,7 +61,7 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
         try:
             states = json.loads(file.read_text())["WorldStates"]
             events, grid = _events(states, corpus)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except DAMAGED as error:
             log.warning("left out a damaged session: %s: %r", file, error)
             corpus.left_out[f"damaged sessions ({file}: {error!r})"] += 1
             continue
@@ -93,7 +94,7 @@ def _splits(file: Path) -> Mapping[str, str]:
         if unknown := set(named) - {"train", "val", "test"}:
             raise ValueError(f"it has the splits train, val and test, got {', '.join(sorted(unknown))}")
         return {name: split for split, names in named.items() for name in names}
-    except (ValueError, AttributeError, TypeError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{file} is malformed: {error}") from error
 
 

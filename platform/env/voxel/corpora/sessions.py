@@ -13,6 +13,8 @@ from interplay.env.voxel.matching import Matcher, posed
 from interplay.env.voxel.space import Cell, Grid, is_supported
 
 ARCHITECT, BUILDER = "Architect", "Builder"
+# What reading a damaged file raises; a coordinate may be infinite, and JSON nested too deeply.
+DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError)
 
 
 @dataclass(frozen=True)
