@@ -19,6 +19,7 @@ from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
+from interplay.studio.live.session_dialogue import NOT_EXECUTED
 from interplay.studio.live.session_settings import SessionSettings
 from interplay.studio.live.viewer import Viewer
 
@@ -136,6 +137,34 @@ def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path
     while not live.done:
         assert not live.waits(), "the agent steers"
         live.tick()
+
+
+def test_a_copilot_gets_back_the_letters_that_were_not_executed(tmp_path: Path) -> None:
+    seats = {"setter": "person", "solver": "clone", "copilot": "person"}
+    given = settings(tmp_path, env=CHARACTERS, seats=seats, live=LiveConfig(solver="clone", copilot="person"))
+    live = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
+    live.begin()
+    live.take()
+    silent(live)
+    live.say("copilot", "abcde", "u1")
+    frame = live.frame
+    for _ in range(2):
+        live.tick()
+    live.news.clear()
+    live.give()
+    notices = [each for each in live.news if each["kind"] == "notice"]
+    assert notices == [{"kind": "notice", "seat": "copilot", "text": NOT_EXECUTED, "unsaid": "cde", "id": ""}]
+    live.tick()
+    live.news.clear()
+    live.take()
+    live.tick()
+    live.give()
+    assert not [each for each in live.news if each["kind"] == "notice"], "nothing waits any longer"
+    again = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
+    assert again.resume() is None and again.frame == live.frame
+    episode, symbols = live.finish("setter"), live.world.symbols("solver")
+    assert episode is not None
+    assert "".join(symbols[row[0]] for row in episode.actions["solver"][frame : frame + 4]).rstrip() == "ab"
 
 
 def test_a_copilot_types_an_empty_line_as_a_step_of_silence(tmp_path: Path) -> None:

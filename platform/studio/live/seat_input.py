@@ -55,6 +55,12 @@ class SeatInput:
         self._typed += [self._symbols.index(letter) for letter in known]
         return known
 
+    def untype(self) -> str:
+        """Drops the symbols that were typed and not yet executed, and returns them."""
+        dropped = "".join(self._symbols[at] for at in self._typed)
+        self._typed.clear()
+        return dropped
+
     @property
     def is_typing(self) -> bool:
         """Whether typed symbols wait."""

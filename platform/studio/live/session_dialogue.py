@@ -8,11 +8,14 @@ from typing import Any
 from interplay.env.world import World
 from interplay.studio.live.seat_input import SeatInput
 
+NOT_EXECUTED = "You gave back before your last letters were executed."
+
 
 class SessionDialogue:
     """Utterances that wait for a step, and those said so far. In a world of symbols, people type in place of talking.
 
-    Each utterance of a person has an id, unique in its seat, by which it is confirmed or refused.
+    Each utterance of a person has an id, unique in its seat, by which it is confirmed or refused. Symbols are confirmed
+    when they come; those that are refused later have the id "".
 
     Args:
         inputs: the seats of people.
@@ -66,10 +69,12 @@ class SessionDialogue:
         return text
 
     def drop(self, seat: str, problem: str) -> None:
-        """Refuses what waits of a seat."""
+        """Refuses what waits of a seat, also symbols that were typed and not yet executed."""
         for utterance_id, text in self._waiting[seat]:
             self.refuse(seat, text, utterance_id, problem)
         self._waiting[seat].clear()
+        if (untyped := self._inputs[seat].untype()).strip():  # else only silence
+            self.refuse(seat, untyped, "", NOT_EXECUTED)
 
     def forget(self, seat: str) -> None:
         """Drops a seat whose person has left."""
