@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 
+from interplay.core.files import private_folder
 from interplay.runtime.interruption import StopRequest
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
 from interplay.studio.crowd.crowd import Crowd
 from interplay.studio.people.invitation import make_invitation
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import FIRST_STUDY, MOST_RATERS
+from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web import server
 from interplay.studio.web.studio_context import ServedRun
 
@@ -29,6 +34,7 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
         empty = not len(store)
     if empty:
         collect(run, run.config.collect)
+    _let_everyone_mark(run)
     with StopRequest() as stop, server.running(served):
         code = make_invitation(run.root, ROLES, uses=USES, seconds=SECONDS)
         config = run.config.crowd
@@ -38,3 +44,14 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
             f"  {server.studio_address(run.root)}/i#{code}\n"
         )
         return Crowd(run, replace(config, studio="")).run(lambda: stop.requested).sentences()
+
+
+def _let_everyone_mark(run: Run) -> None:
+    """Gives a run without studies one in which the synthetic raters leave recordings to the people that are invited."""
+    folder = run.root / "studio"
+    if (folder / "studies").exists():
+        return
+    private_folder(folder)
+    with closing(StudioDatabase(folder / "studio.db")) as database:
+        raters = min(run.config.crowd.raters + USES, MOST_RATERS)
+        StudyFolder(folder / "studies", database).keep(FIRST_STUDY.model_copy(update={"raters": raters}))

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from judged_run import add_continuations, judge_study
 from small_house import ENV, house, played
+from studio_client import open_studio
 from studio_process import started
 from test_live_session import ROOM, check_replay, make_world, play, session, settings
 from tiny_runs import interplay, opened, recorded, refused, tiny
@@ -160,6 +161,13 @@ def test_the_demo_serves_a_run_that_it_records_first(tmp_path: Path, capsys: pyt
     interplay("studio-demo", tiny(tmp_path, "collect.episodes=1", "studio.port=0", *people, house=HOUSE))
     said = capsys.readouterr().out
     assert re.search(r"http://127.0.0.1:\d+/i#", said) and "recordings marked: " in said and "error" not in said
+    with open_studio(tmp_path / "run") as studio:
+        study = studio.studies.find("marks")
+        assert study is not None
+        episodes = [entry.id for entry in studio.choice.episodes(study)]
+        assert episodes and studio.assignments.wanted("p-invited", study, episodes) == episodes, (
+            "raters leave all to people"
+        )
 
 
 @pytest.mark.slow

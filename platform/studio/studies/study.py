@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "not_needed", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
+MOST_RATERS = 100  # of an episode or a continuation
 MOST = 10**9  # largest number in a study; SQLite holds 64 bits
 NAME = r"^[a-z][a-z0-9-]{0,39}$"
 
@@ -106,7 +107,7 @@ class Study(Strict):
     open: bool = True
     live: LivePlan = LivePlan()  # of the kinds in which people play
     continuations: ContinuationChoice = ContinuationChoice()  # of the kind `judge`
-    raters: int = Field(default=1, ge=1, le=100)  # of an episode, or of a continuation
+    raters: int = Field(default=1, ge=1, le=MOST_RATERS)  # of an episode, or of a continuation
     goal: int = Field(default=0, ge=0)  # episodes or continuations wanted; 0: all
     most_episodes: int = Field(default=0, ge=0)  # of one person; 0: no limit
     episodes: EpisodeChoice = EpisodeChoice()  # this and what follows to `qualification` are of the kind `mark`
