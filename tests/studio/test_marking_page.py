@@ -144,6 +144,25 @@ def test_the_later_sign_of_two_tabs_wins_and_both_show_it(page: Page) -> None:
     shows(plus=False, minus=True)
 
 
+def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> None:
+    context = browser.new_context(storage_state=page.context.storage_state())
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    other.get_by_test_id("continue").click()  # the rules
+    page.get_by_test_id("plus-0").click()
+    expect(other.get_by_test_id("plus-0")).to_have_attribute("aria-pressed", "true")
+    other.get_by_test_id("minus-0").click()
+    expect(page.get_by_test_id("minus-0")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_test_id("plus-0")).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("j")
+    for each in (page, other):
+        expect(each.get_by_test_id("count")).to_contain_text("2 marks")
+    other.get_by_test_id("minus-0").click()  # the same sign again takes the mark away
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    context.close()
+
+
 def test_a_mark_that_one_tab_is_refused_is_named_in_both(page: Page) -> None:
     other = second_tab(page)
     page.context.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))

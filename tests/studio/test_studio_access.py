@@ -49,6 +49,7 @@ ALLOWED = {
     "POST /api/studies/{name}/consent": PEOPLE,
     "POST /api/mark/{study}/next": MARK,
     "POST /api/items/{item}/marks": MARK,
+    "GET /api/items/{item}/marks": MARK,
     "POST /api/items/{item}/undo": MARK,
     "POST /api/items/{item}/finish": MARK,
     "POST /api/items/{item}/skip": MARK,

@@ -101,6 +101,12 @@ def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[
     return {"kept": mark.id}
 
 
+@router.get("/items/{item}/marks")
+def kept_marks(item: str, studio: Studio, person: Rater) -> dict[str, Any]:
+    """The person's marks of this item, from whichever browser."""
+    return {"marks": [asdict(mark) for mark in studio.keeper.marks(_to_mark(studio, item, person))]}
+
+
 @router.post("/items/{item}/undo")
 def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, Any]:
     """Hides a mark of this item."""

@@ -42,6 +42,14 @@ export class MarkEdits {
     this.marks = [...this.marks.filter((mark) => !gone.has(mark.id) && !isReplaced(mark)), ...added];
   }
 
+  /** Shows the marks that the studio keeps instead; whether these are others. @param {Mark[]} marks */
+  showKept(marks) {
+    const ids = (/** @type {Mark[]} */ list) => list.map(({ id }) => id).sort().join();
+    if (ids(marks) === ids(this.marks)) return false;
+    this.marks = marks;
+    return true;
+  }
+
   /** Drops a mark that was not kept, also from what can be undone. @param {string} id */
   forget(id) {
     const kept = (/** @type {Mark} */ mark) => mark.id !== id;

@@ -173,12 +173,16 @@ export class Outbox {
     return (await get('/api/visitor').catch(() => null))?.person === this.person;
   }
 
+  /** Whether something is not acknowledged, also of other tabs. */
+  async hasWaiting() {
+    return (await this.waiting()).length > 0 || this.adding > 0;
+  }
+
   /** Waits until everything is acknowledged. */
   async empty() {
     for (;;) {
       this.send();
-      const { length } = await this.waiting();
-      if (!length && !this.adding) return;
+      if (!(await this.hasWaiting())) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

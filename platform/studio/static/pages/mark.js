@@ -3,6 +3,7 @@ import { post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
+import { followKeptMarks } from '../kept_marks.js';
 import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
@@ -381,5 +382,6 @@ addEventListener('beforeunload', (event) => {
 keyList();
 playback.play(false);
 outbox.send();
+followKeptMarks(() => ({ item, edits }), outbox, draw);
 if (study) await guarded(next);
 else location.replace('/');
