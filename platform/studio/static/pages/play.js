@@ -1,35 +1,15 @@
-// Playing: the lobby, a seat, and the end.
+// Playing: the lobby, then a seat, and the end.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
-import { typed } from '../keys.js';
-import { LiveSocket } from '../live_socket.js';
-import { Overlay } from '../overlay.js';
+import { byId } from '../dom.js';
 import { begin, say } from '../page.js';
-import { SeatKeys } from '../seat_keys.js';
-import { Unconfirmed } from '../unconfirmed.js';
+import { ended, finished, isSeen, leadsBack, stage, wayBack } from '../play_ends.js';
+import { play } from '../seat.js';
 import { word } from '../words.js';
 
 const POLL_MS = 1000;
-const INPUT_MS = 1000 / 60;
-const SIGN_OF_LIFE_MS = 500;
-const RECONNECT_MS = 1000;
-/** Codes of a connection that broke: without a reason, without an answer for a while, by a restart of the studio. */
-const LOST = [1006, 1011, 1012];
-const GONE = 4404; // the session has ended for this person
-const MOST_WORDS = 15;
-const ANSWER_SECONDS = 15; // to say that one is there
-const REASONS = ['wrong_thing', 'stuck', 'wrong_place', 'wrong_words', 'no_idea', 'other']; // why a co-pilot took over
 
 await begin();
-const shown = { drawn: 0, shown: 0, rtt: 0 };
-/** @type {any} */ (window).studio = shown;
-const overlay = new Overlay(byId('overlay'));
 let ready = false;
-
-/** Shows one of the sections. @param {string} name */
-function stage(name) {
-  for (const each of ['lobby', 'game', 'over']) byId(each).hidden = each !== name;
-}
 
 const study = new URLSearchParams(location.search).get('study') ?? 'live';
 const about = () => get(`/api/live?study=${encodeURIComponent(study)}`);
@@ -38,15 +18,9 @@ const live = await about().catch((error) => {
   say(byId('message'), error.message, 'bad');
   return null;
 });
-const SEEN = 'ended'; // the session whose end was seen, in the storage of the tab
 if (live && !leadsElsewhere(live)) {
-  if (leadsBack(live.last) && live.last.session !== sessionStorage.getItem(SEEN)) ended(live.last);
+  if (leadsBack(live.last) && !isSeen(live.last.session)) ended(live.last);
   else lobby();
-}
-
-/** Whether an end has a code or an address. @param {any} ending @returns {boolean} */
-function leadsBack(ending) {
-  return Boolean(ending?.code || ending?.address);
 }
 
 /** Shows the end of the study or its consent, where the person is there. @param {any} found what `about` gave */
@@ -56,28 +30,6 @@ function leadsElsewhere({ standing, last }) {
   else if (standing.stage === 'consent') location.replace(`/consent?study=${encodeURIComponent(study)}`);
   else return false;
   return true;
-}
-
-/** Nothing is left to play in this study. @param {any} standing */
-function finished(standing) {
-  stage('over');
-  byId('overTitle').hidden = true; // there was no episode now
-  byId('overText').textContent = word(standing.outcome ? `play.over_${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
-  byId('again').hidden = true;
-  wayBack(standing);
-}
-
-/** Shows how a session has ended. @param {any} ending @param {boolean} [isLast] whether nothing is left to play */
-function ended({ session, why, text, ...way }, isLast = false) {
-  stage('over');
-  byId('overTitle').hidden = false;
-  byId('overText').textContent = [word(`play.ended_${why}`), text].filter(Boolean).join(' ');
-  wayBack(way);
-  byId('again').hidden = isLast;
-  byId('again').onclick = () => {
-    sessionStorage.setItem(SEEN, session);
-    location.reload();
-  };
 }
 
 /** Asks about the study until there is an answer. @returns {Promise<any>} */
@@ -96,15 +48,6 @@ async function answered() {
 /** @param {number} ms */
 function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Shows the code of a crowd platform and the way back to it, as far as the study has them.
- * @param {{code?: string, address?: string}} standing */
-function wayBack({ code, address }) {
-  byId('code').hidden = !code;
-  byId('code').textContent = code ?? '';
-  byId('back').hidden = !address;
-  if (address) byId('back').href = address;
 }
 
 async function lobby() {
@@ -128,7 +71,7 @@ async function lobby() {
     byId('practice').disabled = true; // pressed twice, it would open two sockets of one seat
     try {
       const { session, seat } = await post('/api/live/practice', { study });
-      room = play(session, seat, true);
+      room = play(session, seat, answered, true);
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
     } finally {
@@ -142,7 +85,7 @@ async function lobby() {
     if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
     if (state.state === 'session') {
       room?.close();
-      return play(state.session, state.seat);
+      return play(state.session, state.seat, answered);
     }
     const alone = live.seats.length === 1 && state.state === 'matched'; // nobody to wait for
     const now = alone ? 'alone' : ready && ['waiting', 'matched'].includes(state.state) ? `ready_${state.state}` : state.state;
@@ -159,288 +102,4 @@ async function lobby() {
     }
     await pause(POLL_MS);
   }
-}
-
-/** @param {string} session @param {string} seat @param {boolean} [practicing] */
-function play(session, seat, practicing = false) {
-  stage('game');
-  say(byId('message'), '');
-  byId('practicing').hidden = !practicing;
-  document.title = word('play.title');
-  byId('role').textContent = word(`play.role_${seat}`);
-  byId('cardBox').hidden = seat !== 'setter';
-  byId('wantedBox').hidden = seat === 'setter';
-  byId('steersBox').hidden = seat !== 'copilot';
-  const canvas = byId('view');
-  const paint = canvas.getContext('2d');
-  /** @type {SeatKeys | null} */ let keys = null;
-  /** @type {any} */ let hello = null;
-  let playing = false, over = false, steers = seat !== 'copilot';
-  let judged = false; // whether a verdict is on its way: the next one is about the next card
-  /** @type {LiveSocket} */ let socket;
-  const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
-
-  /** @param {number} frame @param {Blob} jpeg */
-  async function picture(frame, jpeg) {
-    const image = await createImageBitmap(jpeg);
-    if (frame < shown.shown) return image.close();
-    if (canvas.width !== image.width || canvas.height !== image.height) {
-      canvas.width = image.width;
-      canvas.height = image.height;
-      canvas.style.aspectRatio = `${image.width} / ${image.height}`;
-    }
-    paint.drawImage(image, 0, 0);
-    image.close();
-    socket.shown = shown.shown = frame;
-    shown.drawn += 1;
-    shown.rtt = socket.rtt;
-    if (hello) time(frame);
-    return send(true);
-  }
-
-  /** @param {number} frame */
-  function time(frame) {
-    const left = Math.max(0, Math.round((hello.frames - frame) / hello.rate));
-    byId('left').textContent = word('play.left', { time: `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` });
-    byId('rate').textContent = `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
-  }
-
-  /** @param {any} message */
-  function heard(message) {
-    const last = byId('dialogue').lastElementChild;
-    if (message.piece && last?.classList.contains('piece')) {
-      last.append(message.text);
-      return last.scrollIntoView({ block: 'nearest' });
-    }
-    const mine = message.role === (seat === 'copilot' ? 'solver' : seat);
-    const name = word(seat === 'copilot' || message.role === 'world' ? `role.${message.role}` : mine ? 'play.you' : 'play.other');
-    byId('dialogue').append(make('li', { class: message.piece ? 'piece' : '' }, make('b', { text: `${name}:` }), message.text));
-    byId('dialogue').lastElementChild.scrollIntoView({ block: 'nearest' });
-    if (message.role === 'setter') byId('wanted').textContent = message.text;
-    return undefined;
-  }
-
-  const handlers = {
-    /** @param {any} message */
-    hello(message) {
-      hello = message;
-      socket.shown = shown.shown = 0;
-      keys ??= new SeatKeys(canvas, message.controls, () => send(true));
-      active = performance.now();
-      fill(byId('dialogue'));
-      message.dialogue.forEach(heard);
-      fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
-        make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
-        make('dd', { text: control.label === control.name ? control.label : `${control.label} (${control.name.replace('_', ' ')})` }),
-      ]));
-      byId('speak').hidden = !message.words;
-      byId('keysBox').hidden = !message.controls.length;
-      canvas.closest('.stage').hidden = !message.pictures;
-      byId('words').hidden = Boolean(message.symbols);
-      byId('say').maxLength = message.limits.letters;
-      if (message.symbols) byId('say').placeholder = word('play.type_hint');
-      if (!message.pictures) byId('say').focus();
-      if (!message.pictures) say(byId('message'), word('play.no_pictures'));
-      unconfirmed.sendAgain();
-    },
-    /** @param {any} message */
-    accepted({ id }) { unconfirmed.remove(id); },
-    /** @param {any} message */
-    card(message) {
-      byId('card').textContent = message.text;
-      judged = false;
-    },
-    said: heard,
-    /** @param {any} message */
-    steers(message) {
-      if (message.person !== steers) byId('why').hidden = message.person; // else the connection is new
-      steers = message.person;
-      byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
-      byId('take').textContent = word(steers ? 'play.give' : 'play.take');
-      canvas.closest('.stage').classList.toggle('agent', !steers);
-      byId('say').disabled = !steers;
-    },
-    /** @param {any} message */
-    state(message) {
-      playing = message.state === 'playing';
-      const { state, why, seconds: left } = message;
-      const key = state === 'paused' && left === undefined ? 'stopped' : state;
-      overlay.show((seconds) => (playing ? '' : word(`play.state_${key}`, { why, seconds })), left);
-      if (playing && document.activeElement === document.body) canvas.focus();
-    },
-    /** @param {any} message */
-    rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.toReversed().join('x') })); else say(byId('message'), ''); },
-    judge() {
-      playing = judged = false;
-      overlay.show(() => word('play.judge_open'));
-      if (!hello.pictures) byId('done').focus();
-      else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
-    },
-    /** @param {any} message */
-    notice({ text, unsaid, id }) {
-      unconfirmed.remove(id);
-      putBack(text, unsaid);
-    },
-    /** @param {any} message */
-    end(message) {
-      over = true;
-      document.exitPointerLock?.();
-      returnUnconfirmed(practicing ? word('play.practice_over') : '');
-      if (practicing) {
-        close();
-        stage('lobby');
-        return;
-      }
-      ended({ session, ...message });
-      answered().then(({ standing, last }) => {
-        byId('again').hidden = Boolean(standing.outcome);
-        if (standing.outcome === 'complete') wayBack(standing);
-        else if (last?.session === session && leadsBack(last)) wayBack(last); // this page may have missed it
-        else if (standing.outcome) wayBack(standing);
-      });
-    },
-  };
-
-  /** Shows a notice, and puts words that were not said back into the box, to be said again.
-   * @param {string} text @param {string} [unsaid] */
-  function putBack(text, unsaid = '') {
-    const isBoxTaken = over || byId('say').value; // by the next words, which stay, or hidden
-    say(byId('message'), unsaid && isBoxTaken ? `${text} "${unsaid}"` : text);
-    byId('say').value ||= unsaid;
-  }
-
-  /** Puts back what the studio has not confirmed, after a notice: the seat is closed. @param {string} text */
-  function returnUnconfirmed(text) {
-    const unsaid = unconfirmed.clear().join(' ');
-    putBack(unsaid ? `${text} ${word('play.unconfirmed')}`.trim() : text, unsaid);
-  }
-
-  function open() {
-    socket = new LiveSocket(session, seat, {
-      picture,
-      message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),
-      closed(reason, code) {
-        if (over) return;
-        if (code === GONE) {
-          handlers.end({ why: 'gone' });
-          return;
-        }
-        keys?.down.clear();
-        if (!LOST.includes(code)) {
-          over = true;
-          overlay.show(() => word('play.closed', { reason }));
-          if (unconfirmed.all.size) returnUnconfirmed('');
-          return;
-        }
-        overlay.show(() => word('play.lost'));
-        setTimeout(open, RECONNECT_MS);
-      },
-    });
-    socket.shown = shown.shown;
-  }
-
-  let active = performance.now();
-  /** Asks after a while of rest whether someone is there; without an answer the page falls silent, and the world pauses. */
-  function isThere() {
-    const idle = (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
-    if (byId('there').hidden === (playing && idle > 0)) {
-      byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) {
-        byId('thereText').textContent = word('play.there');
-        document.exitPointerLock?.();
-      }
-    }
-    return idle < ANSWER_SECONDS;
-  }
-  const moved = () => { active = performance.now(); };
-  for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
-  byId('here').onclick = () => canvas.focus();
-
-  let last = performance.now(), held = -1;
-  /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
-  function send(now = false) {
-    if (over || !keys || !isThere()) return;
-    const at = performance.now();
-    if (at - last < INPUT_MS && keys.held() === held) return;
-    const [right, up] = playing ? keys.moved(Math.min(0.1, (at - last) / 1000)) : [0, 0];
-    if (!now && !right && !up && keys.held() === held && at - last < SIGN_OF_LIFE_MS) return;
-    if (!steers && hello.take_over_by === 'moving' && keys.held() & ~held) take();
-    held = keys.held();
-    last = at;
-    socket.move(held, right, up);
-  }
-
-  byId('speak').onsubmit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (!hello) return; // the world is not there yet
-    const typed = byId('say').value.replace(/[\p{Cc}\p{Cs}]/gu, ' '); // pasted control characters would close the seat
-    const text = hello.symbols ? typed : typed.trim();
-    if ((text || hello.symbols) && !unconfirmed.say(text)) return; // the text stays until there is a connection
-    byId('say').value = '';
-    byId('words').textContent = '';
-    if (hello.pictures) canvas.focus();
-  };
-  byId('say').oninput = () => {
-    const count = byId('say').value.trim().split(/\s+/).filter(Boolean).length;
-    byId('words').textContent = word(count > MOST_WORDS ? 'play.words_over' : 'play.words_left', { count: Math.abs(MOST_WORDS - count) });
-  };
-  byId('say').onfocus = () => { document.exitPointerLock?.(); keys?.release(); };
-  /** Takes over, or gives back. */
-  function take() { socket.send(steers ? 'give' : 'take'); }
-
-  byId('take').onclick = () => {
-    take();
-    canvas.focus();
-  };
-  fill(byId('whyKeys'), ...REASONS.map((reason, i) => make('button', {
-    class: 'small', text: `${i + 1}  ${word(`why.${reason}`)}`, data: `why-${reason}`, onclick: () => explain(reason),
-  })));
-
-  /** Says why one has taken over. @param {string} reason */
-  function explain(reason) {
-    const sent = socket.send('reason', { reason });
-    byId('why').hidden = sent;
-    say(byId('message'), word(sent ? 'play.why_sent' : 'play.why_unsent'));
-    canvas.focus();
-  }
-  document.addEventListener('keydown', (event) => {
-    const reason = REASONS[Number(/^Digit([1-6])$/.exec(event.code)?.[1]) - 1];
-    if (over || byId('why').hidden || !reason || /** @type {HTMLElement} */ (event.target).matches('input')) return;
-    event.stopImmediatePropagation(); // the key is no control of the world now
-    explain(reason);
-  }, { capture: true });
-  for (const verdict of ['done', 'failed']) {
-    byId(verdict).onclick = (/** @type {MouseEvent} */ event) => {
-      if (!judged && event.detail < 2) judged = socket.send('verdict', { verdict }); // detail 2: of a double click
-      byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
-    };
-  }
-  byId('leave').onclick = (/** @type {MouseEvent} */ event) => event.detail < 2 && socket.send('leave');
-  document.addEventListener('keydown', (event) => {
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
-    if (event.key === 'Enter' && !target.matches('button, a')) { event.preventDefault(); byId('say').focus(); }
-    const key = typed(event);
-    if (seat === 'setter' && key === 'y') byId('done').click();
-    if (seat === 'setter' && key === 'n') byId('failed').click();
-    if (seat === 'copilot' && key === 't') byId('take').click();
-  });
-  addEventListener('beforeunload', (event) => unconfirmed.all.size && event.preventDefault()); // words would be lost
-  const beat = setInterval(() => send(), INPUT_MS);
-  open();
-
-  function close() {
-    over = true;
-    clearInterval(beat);
-    keys?.stop();
-    unconfirmed.clear();
-    socket.socket.close();
-  }
-  return { close };
-}
-
-/** Keys of a control as people read them. @param {any} control */
-function readable(control) {
-  const names = control.keys.map((/** @type {string} */ key) => word(`key.${key}`) === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : word(`key.${key}`));
-  return control.mode === 'axis' ? [...names, word('key.pointer')] : names;
 }
