@@ -314,6 +314,17 @@ def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -
     assert kept == ["marks-v1.json", "marks-v2.json"]
 
 
+def test_a_paused_study_stays_paused_when_its_definition_is_kept(studio: StudioContext) -> None:
+    researcher, study = logged_in(studio, "research"), studio.studies.find("marks")
+    assert study is not None
+    typed = study.model_dump(mode="json", exclude={"open", "version"})  # as the page fills it in
+    researcher.post("/api/desk/studies/marks/open", json={"open": False})
+    for is_open in (False, True):
+        kept = researcher.post("/api/desk/studies", json={**typed, "raters": 2}).json()
+        assert (kept["open"], kept["raters"]) == (is_open, 2)
+        researcher.post("/api/desk/studies/marks/open", json={"open": True})
+
+
 @pytest.mark.parametrize(
     "wrong", [{"episodes": {"round": 10**30}}, {"consent": {"text": "You are recorded.", "version": 10**30}}]
 )

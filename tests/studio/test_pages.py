@@ -170,6 +170,7 @@ def test_a_definition_that_is_typed_is_not_replaced_without_a_question(page: Pag
     change, definition = page.get_by_test_id("edit-marks"), page.get_by_test_id("definition")
     change.click()  # nothing is typed, so nothing is asked
     filled = definition.input_value()
+    assert '"open"' not in filled, "it would open the study again that was paused since"
     typed = filled.replace("{", "{ ", 1)
     definition.fill(typed)
     page.once("dialog", lambda dialog: dialog.dismiss())

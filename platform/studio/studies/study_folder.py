@@ -44,6 +44,8 @@ class StudyFolder:
     def keep(self, study: Study) -> Study:
         """Writes a study: over the newest version if no one has taken part in it, else as a new one.
 
+        A study that does not state `open` stays paused if it is.
+
         Raises:
             ValueError: its consent is another than that of the same version to which people have agreed, or its kind
                 is another one and people have taken part.
@@ -55,8 +57,10 @@ class StudyFolder:
             raise ValueError(
                 f"kind: people have taken part in {study.name} of the kind {before.kind}; give the other one a new name"
             )
-        version = 1 if before is None else before.version + is_used
-        kept = study.model_copy(update={"version": version})
+        changed: dict[str, object] = {"version": 1 if before is None else before.version + is_used}
+        if before is not None and "open" not in study.model_fields_set:
+            changed["open"] = before.open
+        kept = study.model_copy(update=changed)
         self._write(kept)
         return kept
 

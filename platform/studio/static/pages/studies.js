@@ -6,7 +6,7 @@ import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
 const ROOT = 'p-root'; // the researcher, who can't be deleted
-const DERIVED = ['have', 'want', 'version'];
+const NOT_EDITED = ['have', 'want', 'version', 'open']; // `open` has a button, and may change while a definition is typed
 
 let unchanged = ''; // the definition as it was filled in or kept
 let forgotten = ''; // whose deletion the dialog asks about
@@ -74,7 +74,7 @@ function card(study) {
 
 /** @param {any} study */
 function edit(study) {
-  const shown = Object.fromEntries(Object.entries(study).filter(([name]) => !DERIVED.includes(name)));
+  const shown = Object.fromEntries(Object.entries(study).filter(([name]) => !NOT_EDITED.includes(name)));
   byId('definition').value = unchanged = JSON.stringify(shown, null, 2);
 }
 
