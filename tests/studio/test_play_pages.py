@@ -77,6 +77,15 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
     assert set(episode.meta.people) == {"setter", "solver"}, "what was practiced is not stored"
 
 
+def test_a_seat_says_that_its_world_is_being_prepared(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
+        page.route_web_socket("**/live/**", lambda socket: None)  # open, without a word of the studio
+        page.get_by_test_id("practice").click()
+        page.locator("#overlay", has_text="is being prepared").wait_for()
+        page.context.close()
+
+
 def test_a_double_click_opens_one_practice(tmp_path: Path, browser: Browser) -> None:
     with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)

@@ -33,6 +33,7 @@ export function play(session, seat, about, practicing = false) {
   stage('game');
   say(byId('message'), '');
   byId('practicing').hidden = !practicing;
+  overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
   byId('cardBox').hidden = seat !== 'setter';
