@@ -103,7 +103,8 @@ export function play(session, seat, about, practicing = false) {
       ]));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
-      canvas.closest('.stage').hidden = !message.pictures;
+      canvas.hidden = !message.pictures;
+      canvas.closest('.stage').classList.toggle('wordy', !message.pictures);
       byId('words').hidden = Boolean(message.symbols);
       byId('say').maxLength = message.limits.letters;
       if (message.symbols) byId('say').placeholder = word('play.type_hint');
@@ -222,7 +223,7 @@ export function play(session, seat, about, practicing = false) {
   }
   const moved = () => { active = performance.now(); };
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
-  byId('here').onclick = () => canvas.focus();
+  byId('here').onclick = () => byId(hello.pictures ? 'view' : 'say').focus();
 
   let last = performance.now(), held = -1;
   /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
