@@ -137,6 +137,9 @@ def fits(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wider <= 0, f"{page.url} is wider than {width} pixels"
+        for cell in page.locator("td.breaks").all():
+            box = cell.bounding_box()
+            assert box is None or box["width"] > 100, f"{page.url} breaks text into columns of letters"
 
 
 def test_the_researcher_deletes_a_person_and_leaves_a_recording_out(page: Page, studio: StartedStudio) -> None:
