@@ -51,6 +51,21 @@ def test_the_parts_around_an_update_are_measured(part: str, shown: str) -> None:
     assert shown in told.stdout and " nan " not in told.stdout
 
 
+@pytest.mark.parametrize(("part", "shown"), [("gradient", "on the CPU"), ("serve", "decides for 16 lanes in bf16")])
+def test_the_parts_around_an_update_are_measured_on_a_gpu(
+    gpu: str, part: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    parts = loaded("benchmarks/gpu_parts.py")
+    for way in ("fp32 compiled", "bf16 compiled"):
+        monkeypatch.setitem(parts.updates.WAYS, way, {})
+    sizes = ["--device", gpu, "--steps", "2", "--lanes", "2", "--updates", "1"]
+    monkeypatch.setattr(sys, "argv", ["gpu_parts.py", part, *sizes])
+    parts.main()
+    told = capsys.readouterr().out
+    assert shown in told and " nan " not in told
+
+
 def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:
     learner = benchmark.learner_of("nano", 2)
     table = benchmark.largest(learner, benchmark.unrolls(learner.agent, 2, 2), updates=1)

@@ -87,6 +87,7 @@ def assert_all_same(found: Arrays) -> None:
             assert_same(found[f"{kind}{way}"], expected)
 
 
+@pytest.mark.slow
 @needs_triton
 def test_pictures_of_moments_in_play_are_those_of_their_worlds(tmp_path: Path) -> None:
     run_interpreted(str(Path(__file__).with_name("live_pictures.py")), str(tmp_path / "found.npz"))

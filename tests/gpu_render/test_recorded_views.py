@@ -63,6 +63,7 @@ def interpreted(tmp_path_factory: pytest.TempPathFactory) -> Arrays:
         return dict(found)
 
 
+@pytest.mark.slow
 @needs_triton
 def test_batches_drawn_by_the_learner_are_those_drawn_by_the_actor(interpreted: Arrays, drawn_by_actor: Arrays) -> None:
     assert_same_batches({key: array for key, array in interpreted.items() if "before=" not in key}, drawn_by_actor)
@@ -70,6 +71,7 @@ def test_batches_drawn_by_the_learner_are_those_drawn_by_the_actor(interpreted: 
     assert (bodies[0] != bodies[1]).any(), "no picture shows the setter"
 
 
+@pytest.mark.slow
 @needs_triton
 def test_learning_from_pictures_that_are_drawn_ahead_is_learning_from_pictures(interpreted: Arrays) -> None:
     found, expected = (

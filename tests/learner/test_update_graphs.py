@@ -152,6 +152,7 @@ def test_an_update_that_is_not_finite_changes_no_weight(lag: int) -> None:
         assert any(not torch.equal(tensor, before[name]) for name, tensor in weights(learner).items())
 
 
+@pytest.mark.slow
 def test_it_resumes_bit_for_bit_with_and_without_recording() -> None:
     (learner, _), plain = recording(tiny_agent(LineWorld())), ordinary(tiny_agent(LineWorld()))
     for number in range(WARM_UPS + 2):
