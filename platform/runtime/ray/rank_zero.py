@@ -38,7 +38,7 @@ from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
 from interplay.runtime.ray.unroll_parts import LaneJoiner, LanePiece, lanes_of_rank
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, WorkerHandle, lost_before_start
 
-EXIT_DELAY_SECONDS = 2.0  # for a failed rank to return its exception before its process exits
+EXIT_DELAY_SECONDS = 5.0  # for a failed rank to return its exception before its process exits, on a busy machine too
 
 
 class RankWorker:
