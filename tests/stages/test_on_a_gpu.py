@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -54,6 +58,29 @@ def test_every_stage_runs_on_a_gpu_and_goes_on_without_one(gpu: str, tmp_path: P
     for stage in TRAINED:
         interplay(stage, [*there, *on_cpu, *longer])
         assert opened(there).stage(stage).record()["updates"] == 6
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed (the extra triton)")
+def test_every_stage_learns_from_pictures_that_the_gpu_draws(cloned: Path, tmp_path: Path) -> None:
+    drawn = [f"{stage}.dataset.drawn_by=learner" for stage in TRAINED] + ["reinforce.actor.drawn_by=gpu"]
+    in_order = "runtime.overlap=false"  # only one thread at a time can use Triton's interpreter
+    settings = tiny(copied(cloned, tmp_path), *ON_GPU, *drawn, in_order, "clone.training.updates=6")
+    tests = Path(__file__).parents[1]
+    ran = subprocess.run(
+        [
+            sys.executable,
+            str(tests / "stages" / "emulated_run.py"),
+            "clone,collect-agent,mark,reward,reinforce",
+            *settings,
+        ],
+        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(tests)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert all(opened(settings).stage(stage).finished for stage in TRAINED)
 
 
 def test_results_are_those_of_the_cpu(gpu: str, cloned: Path, tmp_path: Path) -> None:
