@@ -173,7 +173,7 @@ def _flattened(space: spaces.Space[Any], value: Any) -> NDArray[Any]:
     try:
         if _is_choice(space, value):
             return np.asarray(spaces.flatten(space, value))
-    except (IndexError, KeyError, TypeError, AttributeError):
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError):
         pass  # Gymnasium's errors about values of another form name neither
     raise ValueError(
         f"the observation space has {space}, but {value!r} came; change the environment's observations, or its space"
@@ -181,12 +181,16 @@ def _flattened(space: spaces.Space[Any], value: Any) -> NDArray[Any]:
 
 
 def _is_choice(space: spaces.Space[Any], value: Any) -> bool:
-    """Whether a value of a Discrete or MultiDiscrete is one of its choices; True for other spaces."""
+    """Whether every Discrete and MultiDiscrete in a space has one of its choices in a value; True without any."""
+    if isinstance(space, spaces.Dict):
+        return all(_is_choice(part, value[key]) for key, part in space.items())
+    if isinstance(space, spaces.Tuple):
+        return all(_is_choice(part, each) for part, each in zip(space, value, strict=True))
     if isinstance(space, spaces.Discrete):
         return bool(0 <= value - space.start < space.n)
     if isinstance(space, spaces.MultiDiscrete):
         chosen = np.asarray(value) - space.start
-        return bool(((chosen >= 0) & (chosen < space.nvec)).all())
+        return np.shape(value) == space.shape and bool(((chosen >= 0) & (chosen < space.nvec)).all())
     return True
 
 

@@ -375,7 +375,13 @@ def test_a_picture_that_is_not_of_its_space_is_refused(picture: NDArray[Any]) ->
         (spaces.Discrete(5), None),
         (spaces.MultiDiscrete([2, 3]), np.array([1, -1])),
         (spaces.Dict(gear=spaces.Discrete(3)), {"gear": 3}),
+        (spaces.Discrete(5), np.array([1, 2])),
+        (spaces.MultiDiscrete([3, 3]), [1]),
+        (spaces.MultiDiscrete([3, 3]), [1, 1, 1]),
         (spaces.Tuple((spaces.Discrete(3), spaces.Discrete(2))), 1),
+        (spaces.Tuple((spaces.Discrete(3), spaces.Discrete(2))), (0, -1)),
+        (spaces.Tuple((spaces.Discrete(3), spaces.Discrete(2))), (0,)),
+        (spaces.Dict(inner=spaces.Dict(gear=spaces.Discrete(3))), {"inner": {"gear": -1}}),
     ],
 )
 def test_a_choice_that_is_not_of_its_space_is_refused(space: spaces.Space[Any], value: Any) -> None:
