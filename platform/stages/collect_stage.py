@@ -92,7 +92,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             if steps:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
-        clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
+        counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
+        clock.finish(**facts, **{name: max(number, clock.fact(name, 0)) for name, number in counts.items()})
 
 
 def _has_recorded(folder: StageFolder, config: CollectConfig, stage: str) -> bool:

@@ -53,6 +53,9 @@ def test_fewer_episodes_remove_none(cloned: Path, tmp_path: Path, caplog: pytest
         interplay("collect", [*settings, "collect.episodes=2"])
     assert "collect.episodes=2 removes none of the 4 recorded ones" in caplog.text
     assert starts(settings) == before
+    interplay("collect", [*settings, "collect.episodes=2", "collect.heldout=3"])
+    record = opened(settings).stage("collect").record()
+    assert (record["episodes"], record["heldout_episodes"]) == (4, 3)
 
 
 def test_other_settings_of_a_recording_are_still_refused(
