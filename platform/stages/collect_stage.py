@@ -59,8 +59,10 @@ def collect_settings(run: Run, config: CollectConfig) -> dict[str, Any]:
 
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
+    config = _grown(config, folder, stage)
     clock = run.begin(stage, collect_settings(run, config))
-    if _has_recorded(folder, config, stage):
+    counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
+    if folder.finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
@@ -92,22 +94,20 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             if steps:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
-        counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
-        clock.finish(**facts, **{name: max(number, clock.fact(name, 0)) for name, number in counts.items()})
+        clock.finish(**facts, **counts)
 
 
-def _has_recorded(folder: StageFolder, config: CollectConfig, stage: str) -> bool:
-    """Whether the stage has finished with at least the episodes of `config`; says that more than those stay."""
-    record = folder.record()
-    if not record.get("finished"):
-        return False
-    wanted = {"episodes": config.episodes, "heldout": config.heldout}
-    recorded = {"episodes": record.get("episodes", 0), "heldout": record.get("heldout_episodes", 0)}
-    for name, number in wanted.items():
-        if number < recorded[name]:
-            section = settings_group(stage)
-            logger.info("%s.%s=%d removes none of the %d recorded ones", section, name, number, recorded[name])
-    return all(recorded[name] >= number for name, number in wanted.items())
+def _grown(config: CollectConfig, folder: StageFolder, stage: str) -> CollectConfig:
+    """`config` with at least the numbers of episodes that the stage was started with; says where it has fewer."""
+    before = folder.record().get("settings", {}).get("collect", {})
+    numbers = {}
+    for name in ("episodes", "heldout"):
+        wanted, begun = getattr(config, name), before.get(name, 0)
+        numbers[name] = max(wanted, begun)
+        if wanted < begun:
+            setting = f"{settings_group(stage)}.{name}"
+            logger.info("%s=%d: the %d that %s was started with stay", setting, wanted, begun, stage)
+    return replace(config, **numbers)
 
 
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:

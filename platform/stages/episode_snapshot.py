@@ -88,13 +88,14 @@ def warn_of_newer_data(
     frozen = Snapshot(path)
     with run.store() as store:
         entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
-    since = [f"{more:,} more episodes" for more in [len({entry.id for entry in entries} - set(frozen.ids))] if more]
+    newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
     if where.marked or where.rated:
         known = {mark.id for mark in frozen.marks()}
-        since += [f"{more:,} more marks" for more in [sum(mark.id not in known for mark in marks)] if more]
+        newer["mark"] = sum(mark.id not in known for mark in marks)
+    since = [f"{number:,} more {name}{'s' * (number > 1)}" for name, number in newer.items() if number]
     if since:
         logger.warning(
-            "%s have been stored since %s began, and it does not learn from them, also when it is trained longer. To "
+            "%s stored since %s began: it does not learn from them, also when it is trained longer. To "
             "learn from all, move %s and the folders of the stages that begin from it out of the run, and type: %s",
             *(" and ".join(since), name, run.stage(name).path, run.command(name)),
         )

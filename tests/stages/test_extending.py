@@ -41,7 +41,7 @@ def test_an_extension_that_was_stopped_continues(cloned: Path, tmp_path: Path) -
     result = run_and_signal(["collect", *settings], signal.SIGKILL, AfterCall(APPENDED, 1), tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
     assert not opened(settings).stage("collect").finished
-    interplay("collect", settings)
+    interplay("collect", [*settings, "collect.episodes=1"])
     assert len(starts(settings)) == len(set(starts(settings))) == 9
     assert opened(settings).stage("collect").finished
 
@@ -51,7 +51,7 @@ def test_fewer_episodes_remove_none(cloned: Path, tmp_path: Path, caplog: pytest
     before = starts(settings)
     with caplog.at_level("INFO"):
         interplay("collect", [*settings, "collect.episodes=2"])
-    assert "collect.episodes=2 removes none of the 4 recorded ones" in caplog.text
+    assert "collect.episodes=2: the 4 that collect was started with stay" in caplog.text
     assert starts(settings) == before
     interplay("collect", [*settings, "collect.episodes=2", "collect.heldout=3"])
     record = opened(settings).stage("collect").record()
@@ -76,14 +76,14 @@ def test_trained_stages_say_that_more_has_been_recorded(
     interplay("mark", settings)
     for stage in ("clone", "reward"):
         interplay(stage, settings)
-    said = [each.getMessage() for each in caplog.records if "have been stored since" in each.getMessage()]
-    assert [each.split(" began, ")[0] for each in said] == [
-        "2 more episodes have been stored since clone",
-        f"{newly_marked(settings)} have been stored since reward",
+    said = [each.getMessage() for each in caplog.records if "stored since" in each.getMessage()]
+    assert [each.split(" began: ")[0] for each in said] == [
+        "2 more episodes stored since clone",
+        f"{newly_marked(settings)} stored since reward",
     ]
     caplog.clear()
     interplay("clone", [*settings, "clone.training.updates=6"])  # trained longer, still without them
-    assert "2 more episodes have been stored since clone began" in caplog.text
+    assert "2 more episodes stored since clone began" in caplog.text
     assert opened(settings).stage("clone").record()["episodes"] == 4
 
 
