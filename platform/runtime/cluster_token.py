@@ -1,4 +1,5 @@
-"""Authentication token for a cluster that a run starts, since Ray listens on all interfaces of the machine."""
+"""Before Ray is imported: whether it is installed, and the authentication token for a cluster that a run starts, since
+Ray listens on all interfaces of the machine."""
 
 from __future__ import annotations
 
@@ -6,8 +7,19 @@ import os
 import secrets
 import sys
 from collections.abc import Container, MutableMapping
+from importlib.util import find_spec
 
 MODE_VARIABLE, TOKEN_VARIABLE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
+
+
+def check_ray_installed() -> None:
+    """Raises `ModuleNotFoundError` with the command to type if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise ModuleNotFoundError(
+            "runtime=ray needs the package 'ray', which is not installed; type in the checkout: pip install -e . (or "
+            "choose runtime=in_process, which needs no Ray)",
+            name="ray",
+        )
 
 
 def set_cluster_token(

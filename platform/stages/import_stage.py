@@ -37,7 +37,8 @@ def import_corpus(run: Run) -> str:
     deleted does not come back.
 
     Raises:
-        ValueError: no corpus named, no copy there, a malformed file of the whole corpus, or another world than voxel.
+        ValueError: no corpus named, no folder or no copy there, a malformed file of the whole corpus, or another world
+            than voxel.
     """
     config = run.config.corpus
     if not config.name or not config.path:
@@ -46,6 +47,11 @@ def import_corpus(run: Run) -> str:
     if not isinstance(world, Voxel):
         raise ValueError(f"{config.name} is played in the voxel world, not in {world.spec.name}: type env=voxel")
     reenactment = Reenactment(world, run.config.env)
+    if not Path(config.path).is_dir():
+        raise ValueError(
+            f"there is no folder {Path(config.path).absolute()}; give the folder of the corpus, as: interplay import "
+            f"{config.name} FOLDER"
+        )
     corpus = READERS[config.name](Path(config.path))
     run.record_config()
     left_out = Counter(corpus.left_out)

@@ -15,7 +15,7 @@ from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
 from interplay.runtime.batch_sources import DemonstrationSource
-from interplay.runtime.cluster_token import set_cluster_token
+from interplay.runtime.cluster_token import check_ray_installed, set_cluster_token
 from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
@@ -39,6 +39,7 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
 
     Raises:
         ClusterError: there is no cluster to run in.
+        ModuleNotFoundError: Ray is needed, but not installed.
         WorkerFailed: a worker failed too often.
     """
     config = run.config.runtime
@@ -46,6 +47,7 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
         with run.stage(name).locked():
             stage(run)
         return
+    check_ray_installed()
     folder, work = run.stage(name), partial(_run_in_learner, stage, name, run)
     folder.path.mkdir(parents=True, exist_ok=True)
     (folder.path / TRAINING_LOCK).touch()  # while Ray starts, `watch` waits for what has begun lately

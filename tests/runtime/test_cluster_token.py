@@ -1,14 +1,17 @@
-"""A cluster that a run starts for itself refuses clients without its token."""
+"""A cluster that a run starts for itself refuses clients without its token; without Ray, a run says what to install."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tiny_runs import opened, tiny
 
 from interplay.runtime.cluster_token import MODE_VARIABLE, TOKEN_VARIABLE, set_cluster_token
+from interplay.stages.process_layout import run_stage
 
 STRANGER = """
 import sys
@@ -69,3 +72,12 @@ def test_each_cluster_has_a_token_of_its_own() -> None:
         and len(first[TOKEN_VARIABLE]) == 64
         and first[TOKEN_VARIABLE] != second[TOKEN_VARIABLE]
     )
+
+
+def test_a_stage_without_ray_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"^runtime=ray needs the package 'ray'.* pip install -e \. .*in_process"
+    ):
+        run_stage(lambda run: None, "clone", opened(tiny(tmp_path, "runtime=ray")))
+    assert not [*tmp_path.iterdir()]

@@ -182,3 +182,10 @@ def test_another_world_is_refused(tmp_path: Path) -> None:
         import_corpus(imported(tmp_path, "mdc", tmp_path / "nowhere", "env.control=discrete"))
     with pytest.raises(ValueError, match="name the corpus"):
         import_corpus(imported(tmp_path, "''", folder))
+
+
+@pytest.mark.parametrize("corpus", ["mdc", "iglu"])
+def test_a_folder_that_does_not_exist_is_named(corpus: str, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    with pytest.raises(ValueError, match=f"^there is no folder {missing};.* interplay import {corpus} FOLDER$"):
+        import_corpus(imported(tmp_path, corpus, missing))
