@@ -38,7 +38,8 @@ LOCK_POLL_SECONDS = 0.1
 
 
 class StageConflict(ValueError):
-    """A stage is resumed with other settings than it was started with, or another process is working on it."""
+    """A stage is resumed with other settings than it was started with, another process is working on it, or its folder
+    was removed."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,14 @@ class StageFolder:
                     )
                 time.sleep(LOCK_POLL_SECONDS)
             held.truncate(0)
-            held.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            held.write(_this_process())
             held.flush()
             yield
+
+    def own_locks(self) -> list[str]:
+        """The names of the locks that this process has taken and that are still in the folder."""
+        files = [name for name in (TRAINING_LOCK, WORK_LOCK) if (self.path / name).exists()]
+        return [name for name in files if (self.path / name).read_text() == _this_process()]
 
     def begin(self, settings: Mapping[str, Any], record_config: Callable[[], None]) -> StageClock:
         """Starts or resumes the stage. Nothing is written yet: see `StageClock`.
@@ -169,6 +175,17 @@ class StageClock:
         self._before = float(record["seconds"])
         self._started = time.monotonic()
         self._claimed = False
+        self._locks = folder.own_locks()
+
+    def check_folder(self) -> None:
+        """Raises `StageConflict` if the folder was removed, moved or replaced since the stage began: what this process
+        saves would be part of a stage, or mixed with that of another process."""
+        if self._folder.own_locks() != self._locks:
+            raise StageConflict(
+                f"{self._folder.path} was removed, moved or replaced while this command worked in it, which stops "
+                "without saving. If it was moved, remove what has been written in its place since, and move it back; "
+                "then type the same command again"
+            )
 
     def record_config(self) -> None:
         """Records the configuration of the run, once; called, unless `save` is, when nothing can be refused any more,
@@ -195,12 +212,14 @@ class StageClock:
 
     def save(self, **facts: Any) -> None:
         """Records the time so far, and these facts."""
+        self.check_folder()
         self.record_config()
         self._write(facts)
 
     def finish(self, **facts: Any) -> None:
         """Records that the stage is done, and these facts; not the configuration, as nothing may have been left to do,
         and a later stage of the same command may be refused."""
+        self.check_folder()
         self._write({**facts, "finished": True})
 
     def _write(self, facts: Mapping[str, Any]) -> None:
@@ -272,6 +291,11 @@ def first_of(differences: Sequence[str]) -> str:
     """The first differences for a message, and the number of the others: another world or agent differs in dozens."""
     others = len(differences) - MAX_DIFFERENCES
     return ", ".join([*differences[:MAX_DIFFERENCES], *([f"and {others} more"] if others > 0 else [])])
+
+
+def _this_process() -> str:
+    """The content of a lock that this process holds."""
+    return f"process {os.getpid()} on {socket.gethostname()}\n"
 
 
 def _try_lock(file: TextIO) -> bool:

@@ -189,7 +189,12 @@ def _way_out(folder: StageFolder) -> str:
 
 
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
-    """Writes a checkpoint and the elapsed time."""
+    """Writes a checkpoint and the elapsed time.
+
+    Raises:
+        StageConflict: the folder of the stage was removed or replaced.
+    """
+    loop.clock.check_folder()
     weights = trainee.weights()  # raises before anything is claimed
     loop.clock.claim()
     for record in loop.folder.path.glob("*.jsonl"):  # sync the records of these updates before writing the checkpoint

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from outcomes import assert_equal_nested
@@ -18,7 +19,8 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
-from interplay.stages.stage_folder import write_json
+from interplay.stages.stage_folder import TRAINING_LOCK, write_json
+from interplay.tracking.metrics import MetricsFile
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
 SYNCED = "interplay.core.files:sync"
@@ -306,6 +308,35 @@ def test_two_processes_cannot_run_one_stage(
     assert re.search(r"run/clone is being worked on by process \d+ on \S+; wait until that is done", said)
     assert not (root / "run" / "clone" / "metrics.jsonl").exists()
     interplay("clone", tiny(root))
+
+
+@pytest.mark.parametrize("lock", [None, "process 1 on another\n"])
+def test_a_stage_whose_folder_was_replaced_saves_nothing_there(
+    rewarded: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    lock: str | None,
+) -> None:
+    root = without("clone", rewarded, tmp_path)
+    folder, moved, log = root / "run" / "clone", root / "moved", MetricsFile.log
+
+    def move(self: MetricsFile, *row: Any) -> None:
+        log(self, *row)
+        if row[0] == 3:
+            folder.rename(moved)
+            folder.mkdir()
+            if lock is not None:
+                (folder / TRAINING_LOCK).write_text(lock)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MetricsFile, "log", move)
+        assert "run/clone was removed, moved or replaced" in refused("clone", tiny(root), capsys)
+    assert not (folder / "checkpoints").exists() and not (folder / "stage.json").exists()
+    shutil.rmtree(folder)
+    moved.rename(folder)
+    interplay("clone", tiny(root))
+    assert [row["step"] for row in rows(folder / "metrics.jsonl")] == [1, 2, 3, 4]
 
 
 def test_a_stage_says_that_it_begins_with_an_agent_that_is_not_trained(
