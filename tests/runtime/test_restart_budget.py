@@ -1,7 +1,16 @@
-"""Old restarts leave the budget, unless the worker made no progress since."""
+"""Old restarts leave the budget, unless the worker made no progress since; each is explained in a line."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.ray.cluster_session import WorkerPlacement
+from interplay.runtime.ray.worker_restarts import WorkerHandle
 from interplay.runtime.restart_budget import RestartBudget
 
 
@@ -51,3 +60,14 @@ def test_restarts_without_progress_are_counted_however_slow() -> None:
         assert budget.record_failure(completed=5) == number
     clock.now += 7200
     assert budget.record_failure(completed=6) == 1  # it has made progress
+
+
+def test_the_restart_of_a_stuck_worker_is_explained_by_what_it_did_not_by_its_stacks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    no_group: Any = None
+    placement, crashes = WorkerPlacement(no_group, ()), CrashReports(tmp_path, seed=1, config="", limit=2, window=60.0)
+    worker = WorkerHandle("actor-0", object, placement=placement, crashes=crashes, config=RuntimeConfig("ray"))
+    worker.handle_failure('the learner has waited 9 s\nThread 0x1:\n  File "worker.py", line 3 in <module>\n', [])
+    assert caplog.messages[-1].endswith("actor-0.txt): the learner has waited 9 s")
+    assert "line 3 in <module>" in (tmp_path / "actor-0.txt").read_text()

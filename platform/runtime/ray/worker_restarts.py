@@ -182,7 +182,8 @@ class WorkerHandle:
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:
         """Records a failure and kills the process if it still exists; the caller starts the next one.
 
-        A process that never ran does not count towards the restart limit.
+        A process that never ran does not count towards the restart limit. A cause in words begins with a line that says
+        it all; its stacks may follow.
 
         Raises:
             WorkerFailed: the worker failed more often than allowed, or raised the same error again without a result
@@ -208,7 +209,7 @@ class WorkerHandle:
             number,
             self._crashes.limit,
             file,
-            last_line(text),
+            text.partition("\n")[0] if isinstance(cause, str) else last_line(text),
         )
 
     def kill(self) -> None:
