@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ray.exceptions import OutOfMemoryError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
@@ -62,12 +63,19 @@ def test_restarts_without_progress_are_counted_however_slow() -> None:
     assert budget.record_failure(completed=6) == 1  # it has made progress
 
 
-def test_the_restart_of_a_stuck_worker_is_explained_by_what_it_did_not_by_its_stacks(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("cause", "says"),
+    [
+        ('waited 9 s\nThread 0x1:\n  File "worker.py", line 3 in <module>\n', "waited 9 s"),
+        (OutOfMemoryError("1 worker was killed\nRefer to the documentation"), "OutOfMemoryError: 1 worker was killed"),
+    ],
+)
+def test_a_restart_is_explained_by_its_reason_not_by_stacks_or_advice(
+    cause: str | OutOfMemoryError, says: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     no_group: Any = None
     placement, crashes = WorkerPlacement(no_group, ()), CrashReports(tmp_path, seed=1, config="", limit=2, window=60.0)
     worker = WorkerHandle("actor-0", object, placement=placement, crashes=crashes, config=RuntimeConfig("ray"))
-    worker.handle_failure('the learner has waited 9 s\nThread 0x1:\n  File "worker.py", line 3 in <module>\n', [])
-    assert caplog.messages[-1].endswith("actor-0.txt): the learner has waited 9 s")
-    assert "line 3 in <module>" in (tmp_path / "actor-0.txt").read_text()
+    worker.handle_failure(cause, [])
+    assert caplog.messages[-1].endswith(f"actor-0.txt): {says}")
+    assert str(cause).splitlines()[-1] in (tmp_path / "actor-0.txt").read_text()

@@ -21,7 +21,7 @@ from typing import Any
 import ray
 import torch
 from ray import ObjectRef
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, last_line
@@ -182,8 +182,8 @@ class WorkerHandle:
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:
         """Records a failure and kills the process if it still exists; the caller starts the next one.
 
-        A process that never ran does not count towards the restart limit. A cause in words begins with a line that says
-        it all; its stacks may follow.
+        A process that never ran does not count towards the restart limit. A cause in words, and Ray's for lack of
+        memory, begins with the line to show; stacks, or advice about Ray's settings, follow.
 
         Raises:
             WorkerFailed: the worker failed more often than allowed, or raised the same error again without a result
@@ -209,7 +209,7 @@ class WorkerHandle:
             number,
             self._crashes.limit,
             file,
-            text.partition("\n")[0] if isinstance(cause, str) else last_line(text),
+            last_line(text.partition("\n")[0] if isinstance(cause, str | OutOfMemoryError) else text),
         )
 
     def kill(self) -> None:
