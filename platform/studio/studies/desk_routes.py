@@ -17,6 +17,7 @@ from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.own_data_routes import Deletion, erase_and_dismiss, kept_of
 from interplay.studio.people.person import RESEARCHER, Role
 from interplay.studio.studies.study import Strict, Study
+from interplay.studio.studies.study_folder import StudyChanged
 from interplay.studio.web.access import Researcher, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
@@ -58,13 +59,16 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
             have, goal = studio.judging.progress(study)
         else:
             have, goal = studio.choice.progress(study)
-        listed.append({**study.model_dump(), "have": have, "want": goal})
+        listed.append({**_shown(study), "have": have, "want": goal})
     return {"studies": listed, "golds": sorted(studio.choice.golds()), "flags": studio.store.flags()}
 
 
 @router.post("/studies")
-def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, Any]:
-    """Keeps a study; if someone has taken part, as a new version."""
+def keep_study(study: Study, studio: Studio, person: Researcher, replaces: str | None = None) -> dict[str, Any]:
+    """Keeps a study; if someone has taken part, as a new version.
+
+    `replaces` is the `revision` of the study from which it was made: 409 if another one has this name now.
+    """
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
         raise HTTPException(
@@ -80,20 +84,20 @@ def keep_study(study: Study, studio: Studio, person: Researcher) -> dict[str, An
             studio.served.live_config(study)
     if problem := _idle_fields(study) or (_nothing_to_judge(studio, study) if study.kind == "judge" else ""):
         raise HTTPException(422, problem)
-    with answering(ValueError, 422):
-        kept = studio.studies.keep(study)
+    with answering(ValueError, 422), answering(StudyChanged, 409):
+        kept = studio.studies.keep(study, replaces)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
-    return kept.model_dump()
+    return _shown(kept)
 
 
 @router.post("/studies/{name}/open")
 def set_open(name: str, opened: Opened, studio: Studio, person: Researcher) -> dict[str, Any]:
     """Opens or pauses a study."""
-    study = studio.studies.find(name)
-    if study is None:
+    kept = studio.studies.set_open(name, is_open=opened.open)
+    if kept is None:
         raise HTTPException(404, "there is no such study")
     studio.audit.note("study", person.id, study=name, open=opened.open)
-    return studio.studies.set_open(study, is_open=opened.open).model_dump()
+    return _shown(kept)
 
 
 @router.post("/invitations")
@@ -166,6 +170,10 @@ def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dic
         studio.store.unflag(episode)
     studio.audit.note("void", person.id, episode=episode, reason=paused.reason)
     return {"flags": studio.store.flags()}
+
+
+def _shown(study: Study) -> dict[str, Any]:
+    return {**study.model_dump(), "revision": study.revision}
 
 
 def _idle_fields(study: Study) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -126,6 +127,11 @@ class Study(Strict):
             if not address.startswith(("https://", "http://")):
                 raise ValueError("a way back is a web address, as https://platform.example/complete")
         return value
+
+    @property
+    def revision(self) -> str:
+        """Changes with every change of the definition; opening and pausing change none."""
+        return hashlib.sha256(self.model_dump_json(exclude={"open"}).encode()).hexdigest()[:16]
 
     @property
     def role(self) -> str:

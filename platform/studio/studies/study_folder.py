@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,6 +10,10 @@ from pydantic import ValidationError
 from interplay.core.files import write_whole
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Study
+
+
+class StudyChanged(ValueError):
+    """A definition would replace one that is not the one it was made from."""
 
 
 class StudyFolder:
@@ -22,6 +27,7 @@ class StudyFolder:
         self._folder = folder
         self._database = database
         self._studies: dict[tuple[str, int], Study] = {}
+        self._changing = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         for file in sorted(folder.glob("*.json")):
             study = _read(file)
@@ -41,17 +47,31 @@ class StudyFolder:
         versions = [number for known, number in self._studies if known == name]
         return self._studies.get((name, max(versions) if version is None else version)) if versions else None
 
-    def keep(self, study: Study) -> Study:
+    def keep(self, study: Study, replaces: str | None = None) -> Study:
         """Writes a study: over the newest version if no one has taken part in it, else as a new one.
 
         A study that does not state `open` stays paused if it is.
 
+        Args:
+            replaces: the `revision` of the study from which this one was made; None: whatever is there is replaced.
+
         Raises:
+            StudyChanged: there is a study of this name with another revision.
             ValueError: its consent is another than that of the same version to which people have agreed, or its kind
                 is another one and people have taken part.
         """
-        self._refuse_changed_consent(study)
+        with self._changing:
+            return self._keep(study, replaces)
+
+    def _keep(self, study: Study, replaces: str | None) -> Study:
         before = self.find(study.name)
+        if before is not None and replaces not in (None, before.revision):
+            raise StudyChanged(
+                f"{study.name} is another definition now than the one you changed, by someone else or in another tab, "
+                "and was not replaced. What you typed is still here: copy it, press Change at "
+                f"{study.name}, and type it in again; or give it a new name"
+            )
+        self._refuse_changed_consent(study)
         is_used = before is not None and self._is_used(before)
         if before is not None and is_used and before.kind != study.kind:
             raise ValueError(
@@ -64,11 +84,15 @@ class StudyFolder:
         self._write(kept)
         return kept
 
-    def set_open(self, study: Study, *, is_open: bool) -> Study:
-        """Opens or pauses a study, which makes no new version."""
-        kept = study.model_copy(update={"open": is_open})
-        self._write(kept)
-        return kept
+    def set_open(self, name: str, *, is_open: bool) -> Study | None:
+        """Opens or pauses a study, which makes no new version; None if there is no such study."""
+        with self._changing:
+            study = self.find(name)
+            if study is None:
+                return None
+            kept = study.model_copy(update={"open": is_open})
+            self._write(kept)
+            return kept
 
     def _refuse_changed_consent(self, study: Study) -> None:
         version = study.consent.version

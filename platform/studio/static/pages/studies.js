@@ -6,9 +6,10 @@ import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
 const ROOT = 'p-root'; // the researcher, who can't be deleted
-const NOT_EDITED = ['have', 'want', 'version', 'open']; // `open` has a button, and may change while a definition is typed
+const NOT_EDITED = ['have', 'want', 'version', 'revision', 'open']; // `open` has a button, and may change while a definition is typed
 
 let unchanged = ''; // the definition as it was filled in or kept
+let revision = ''; // of the study that it was filled in from or kept as
 let forgotten = ''; // whose deletion the dialog asks about
 
 await begin();
@@ -76,6 +77,7 @@ function card(study) {
 function edit(study) {
   const shown = Object.fromEntries(Object.entries(study).filter(([name]) => !NOT_EDITED.includes(name)));
   byId('definition').value = unchanged = JSON.stringify(shown, null, 2);
+  ({ revision } = study);
 }
 
 /** Whether the definition has been typed in since it was filled in or kept. */
@@ -166,8 +168,13 @@ function definition() {
 onSubmit(byId('edit'), () =>
   guarded(async () => {
     const typed = byId('definition').value;
-    const kept = await post('/api/desk/studies', definition());
+    const study = definition();
+    const kept = await post(`/api/desk/studies?replaces=${revision}`, study).catch(async (error) => {
+      if (error.status === 409) await show(); // so that Change fills in what is there now
+      throw error;
+    });
     unchanged = typed;
+    ({ revision } = kept);
     say(byId('editMessage'), word('desk.kept', kept), 'good');
     await show();
   }, 'editMessage'));

@@ -1,0 +1,72 @@
+"""Two pages on which the definition of one study is changed: the second replaces nothing that it has not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from small_house import ENV, fill_store
+from studio_client import logged_in, open_studio
+from studio_process import started
+from test_marking import filled
+from test_pages import SMALL, entered
+
+from interplay.studio.web.studio_context import StudioContext
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StudioContext]:
+    filled(tmp_path, 1)
+    with open_studio(tmp_path) as opened:
+        yield opened
+
+
+def test_a_definition_replaces_only_the_one_it_was_made_from(studio: StudioContext) -> None:
+    desk = logged_in(studio, "research")
+    (shown,) = [each for each in desk.get("/api/desk/studies").json()["studies"] if each["name"] == "marks"]
+    (play,) = [each for each in desk.get("/api/desk/studies").json()["studies"] if each["name"] == "live"]
+    typed = {
+        name: value for name, value in shown.items() if name not in ("have", "want", "version", "revision", "open")
+    }
+    address = f"/api/desk/studies?replaces={shown['revision']}"
+    desk.post("/api/desk/studies/marks/open", json={"open": False})
+    first = desk.post(address, json={**typed, "raters": 2})
+    assert first.status_code == 200, "a pause is no change of the definition"
+    second = desk.post(address, json={**typed, "title": "Of the second"})
+    assert second.status_code == 409 and "press Change at marks" in second.json()["error"]
+    kept = studio.studies.find("marks")
+    assert kept is not None and (kept.raters, kept.title) == (2, typed["title"])
+    other = desk.post(f"/api/desk/studies?replaces={play['revision']}", json={**typed, "title": "Named as another one"})
+    assert other.status_code == 409, "made from the definition of another study"
+    again = desk.post(f"/api/desk/studies?replaces={first.json()['revision']}", json={**typed, "raters": 3})
+    assert again.status_code == 200
+    assert desk.post(address, json={**typed, "name": "new"}).status_code == 200, "nothing has this name"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_second_of_two_pages_keeps_what_is_typed(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as one:
+        other = one.context.new_page()
+        for page in (one, other):
+            page.goto(f"{studio.origin}/desk/studies")
+            page.get_by_test_id("edit-marks").click()
+        definitions = [page.get_by_test_id("definition") for page in (one, other)]
+        shown = definitions[0].input_value()
+        definitions[0].fill(shown.replace('"raters": 1', '"raters": 2'))
+        one.get_by_test_id("keep-study").click()
+        expect(one.locator("#editMessage")).to_contain_text("Kept as marks")
+        typed = shown.replace('"raters": 1', '"raters": 3')
+        definitions[1].fill(typed)
+        other.get_by_test_id("keep-study").click()
+        expect(other.locator("#editMessage")).to_contain_text("was not replaced")
+        expect(definitions[1]).to_have_value(typed)
+        other.once("dialog", lambda dialog: dialog.accept())
+        other.get_by_test_id("edit-marks").click()
+        expect(definitions[1]).to_have_value(shown.replace('"raters": 1', '"raters": 2'))
+        definitions[1].fill(typed)
+        other.get_by_test_id("keep-study").click()
+        expect(other.locator("#editMessage")).to_contain_text("Kept as marks")
