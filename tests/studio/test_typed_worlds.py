@@ -102,6 +102,32 @@ def test_what_was_typed_before_the_end_is_executed(tmp_path: Path) -> None:
     assert again.resume() == "solver" and again.frame == live.frame, "the journal has these steps"
 
 
+def test_what_is_not_executed_before_the_time_is_over_is_named(tmp_path: Path) -> None:
+    _, first = typed(tmp_path / "first", CHARACTERS)
+    first.begin()
+    silent(first)
+    seconds = (first.frame + 2) / first.world.spec.frames_per_second
+    given = settings(tmp_path, env=CHARACTERS, seats={"solver": "person"}, live=LiveConfig(seconds=seconds))
+    live = LiveSession(registry.make(**CHARACTERS), given, {})  # type: ignore[arg-type]
+    live.begin()
+    silent(live)
+    live.say("solver", "wxyz", "u1")
+    while not live.done:
+        live.tick()
+    episode = live.finish("time")
+    assert episode is not None and live.unexecuted == {"solver": "yz"}
+    again = LiveSession(registry.make(**CHARACTERS), given, {})  # type: ignore[arg-type]
+    assert again.resume() == "time" and again.finish("time") is not None
+    assert again.unexecuted == {"solver": "yz"}, "also where the process was killed before it told anyone"
+
+
+def test_the_last_message_names_the_letters_that_were_not_executed(tmp_path: Path) -> None:
+    given = settings(tmp_path, env=CHARACTERS, seats={"solver": "person"}, people={"solver": "p-1"})
+    session = HostedSession(given, lambda *_: None, no_agents)
+    session._finish({"kind": "ended", "why": "time", "path": "", "unexecuted": {"solver": "yz"}})
+    assert session.endings["p-1"]["text"].endswith('"yz".')
+
+
 def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
     _, live = typed(tmp_path, {**CHARACTERS, "interface": "utterances"})
     live.begin()
@@ -154,6 +180,9 @@ def test_a_copilot_gets_back_the_letters_that_were_not_executed(tmp_path: Path) 
     live.give()
     notices = [each for each in live.news if each["kind"] == "notice"]
     assert notices == [{"kind": "notice", "seat": "copilot", "text": NOT_EXECUTED, "unsaid": "cde", "id": ""}]
+    assert [each["text"] for each in live.dialogue if each["role"] == "solver"] == ["ab"], "what was executed"
+    (shown,) = [each["dialogue"] for each in live.news if each["kind"] == "dialogue"]
+    assert shown == live.dialogue
     live.tick()
     live.news.clear()
     live.take()

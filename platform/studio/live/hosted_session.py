@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
 MOST_RESTARTS = 5
+NOT_EXECUTED = 'The episode was over before these letters of yours were executed, and they are not in it: "{typed}".'
 # Outcomes of the study for people that stay, by why their session has ended early.
 EARLY_OUTCOMES = {"left": "partner_left", "void": "partner_left", "failed": "technical", "interrupted": "technical"}
 
@@ -194,6 +195,8 @@ class HostedSession:
             case kind:
                 if kind == "said":
                     self._dialogue.append(message)
+                elif kind == "dialogue":  # letters that are not executed have left it
+                    self._dialogue = list(message["dialogue"])
                 self._last_news[kind] = message
                 self._tell(message)
 
@@ -288,18 +291,20 @@ class HostedSession:
     def _finish(self, message: dict[str, Any]) -> None:
         self.ended = message
         self.phase, self._why = "ended", message["why"]
-        self._note_endings(message["why"])
+        self._note_endings(message["why"], message.get("unexecuted", {}))
         try:
             self._over(self, message)
         finally:  # people go on even if the episode could not be listed; the next start of the studio lists it
             self._release_people(message)
 
-    def _note_endings(self, why: str) -> None:
+    def _note_endings(self, why: str, unexecuted: dict[str, str]) -> None:
         """Keeps the last message to each person's page, also for pages that have no connection at this moment."""
+        texts = {seat: NOT_EXECUTED.format(typed=typed) for seat, typed in unexecuted.items()}
         known = why != "left" or self._leavers  # unknown where a killed studio had ended the session
         way_back = self.settings.ways_back.get(EARLY_OUTCOMES.get(why, ""), {}) if known else {}
         for seat, person in self.people.items():
-            self.endings[person] = {"kind": "end", "why": why, **({} if seat in self._leavers else way_back)}
+            text = {"text": texts[seat]} if seat in texts else {}
+            self.endings[person] = {"kind": "end", "why": why, **text, **({} if seat in self._leavers else way_back)}
 
     def _release_people(self, message: dict[str, Any]) -> None:
         """Sends everyone the end of the session, and closes the sockets."""

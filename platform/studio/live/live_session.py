@@ -57,6 +57,7 @@ class LiveSession:
             self._control = SharedControl(world.spec.frames_per_step, settings.players()[world.spec.solver]["kind"])
         self.news: list[dict[str, Any]] = []  # for the seats, emptied by the caller
         self._talk = SessionDialogue(world, self.inputs, self.news)
+        self.unexecuted: dict[str, str] = {}  # by seat, what was typed and not executed before the end
         self.left: list[str] = []  # seats whose person has left and in which another player plays on
         self._leaving: list[str] = []  # those of the next step
         self._steers: dict[str, str] = {}  # players that begin to steer a role with this step
@@ -213,10 +214,13 @@ class LiveSession:
         """Ends the session; the episode, unless no step was played or it is not recorded.
 
         Symbols that were typed are shown before they are executed: frames run until none waits, or the world is over.
+        Those that still wait then are in `unexecuted`.
         """
         while not self.done and any(seat.is_typing for seat in self.inputs.values()):
             self.tick()
         self.done = True
+        typed = {seat: given.untype() for seat, given in self.inputs.items()}
+        self.unexecuted = {seat: text for seat, text in typed.items() if text.strip()}
         if self._journal is not None:
             self._journal.write({"end": why}, durable=True)
             self._journal.close()

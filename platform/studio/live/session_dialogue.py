@@ -41,8 +41,7 @@ class SessionDialogue:
             return
         self._accept(seat, utterance_id)
         if typed := self._inputs[seat].type(text):
-            role = seat if seat in spec.roles else spec.solver
-            self._tell([{"kind": "said", "role": role, "text": typed, "frame": frame}])
+            self._tell([{"kind": "said", "role": self._role_of(seat), "text": typed, "frame": frame}])
 
     def is_repeated(self, seat: str, utterance_id: str) -> bool:
         """Whether an utterance was received before; one that was said is confirmed again."""
@@ -69,11 +68,13 @@ class SessionDialogue:
         return text
 
     def drop(self, seat: str, problem: str) -> None:
-        """Refuses what waits of a seat, also symbols that were typed and not yet executed."""
+        """Refuses what waits of a seat, also symbols that were typed and not yet executed, which leave the dialogue."""
         for utterance_id, text in self._waiting[seat]:
             self.refuse(seat, text, utterance_id, problem)
         self._waiting[seat].clear()
-        if (untyped := self._inputs[seat].untype()).strip():  # else only silence
+        untyped = self._inputs[seat].untype()
+        self._untell(seat, len(untyped))
+        if untyped.strip():  # else only silence
             self.refuse(seat, untyped, "", NOT_EXECUTED)
 
     def forget(self, seat: str) -> None:
@@ -98,10 +99,24 @@ class SessionDialogue:
         elif text.strip():
             self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": frame}])
 
+    def _untell(self, seat: str, symbols: int) -> None:
+        """Takes the last symbols that were typed in a seat out of the dialogue."""
+        if not symbols:
+            return
+        for said in [each for each in reversed(self.said) if each["role"] == self._role_of(seat)]:
+            dropped = min(symbols, len(said["text"]))
+            symbols -= dropped
+            said["text"] = said["text"][: len(said["text"]) - dropped]
+        self.said = [each for each in self.said if each["text"]]
+        self._news.append({"kind": "dialogue", "dialogue": [dict(each) for each in self.said]})
+
+    def _role_of(self, seat: str) -> str:
+        return seat if seat in self._world.spec.roles else self._world.spec.solver
+
     def _accept(self, seat: str, utterance_id: str) -> None:
         self._accepted[seat].add(utterance_id)
         self._news.append({"kind": "accepted", "seat": seat, "id": utterance_id})
 
     def _tell(self, said: Sequence[dict[str, Any]]) -> None:
         self.said += said
-        self._news += said
+        self._news += [dict(each) for each in said]

@@ -2,8 +2,8 @@
 
 The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
 `begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `reason`, `replace`, `release`, `view`, `pause`, `end`.
-Messages out: `ready`, `started`, `card`, `said`, `accepted`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures
-for the seats that are looked at.
+Messages out: `ready`, `started`, `card`, `said`, `accepted`, `steers`, `dialogue`, `judge`, `notice`, `rate`, `ended`,
+and pictures for the seats that are looked at.
 """
 
 from __future__ import annotations
@@ -275,7 +275,8 @@ class SessionHost:
         path = ""
         if episode is not None:
             path = str(place_once(EpisodeFiles(Path(self._settings.store)), episode, Path(self._settings.store)))
-        self._connection.send({"kind": "ended", "why": why, "path": path, "lost": round(self._clock.lost, 3)})
+        unexecuted, lost = self._session.unexecuted, round(self._clock.lost, 3)
+        self._connection.send({"kind": "ended", "why": why, "path": path, "unexecuted": unexecuted, "lost": lost})
 
 
 def place_once(files: EpisodeFiles, episode: Any, root: Path) -> Path:

@@ -95,8 +95,7 @@ export function play(session, seat, about, practicing = false) {
       socket.shown = shown.shown = 0;
       keys ??= new SeatKeys(canvas, message.controls, () => send(true));
       active = performance.now();
-      fill(byId('dialogue'));
-      message.dialogue.forEach(heard);
+      handlers.dialogue(message);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
         make('dd', { text: control.label === control.name ? control.label : `${control.label} (${control.name.replace('_', ' ')})` }),
@@ -120,6 +119,11 @@ export function play(session, seat, about, practicing = false) {
       judged = false;
     },
     said: heard,
+    /** All of it again. @param {any} message */
+    dialogue({ dialogue }) {
+      fill(byId('dialogue'));
+      dialogue.forEach(heard);
+    },
     /** @param {any} message */
     steers(message) {
       if (message.person !== steers) byId('why').hidden = message.person; // else the connection is new
