@@ -68,6 +68,11 @@ def playing(browser: Browser, studio: StartedStudio, root: Path) -> tuple[Page, 
 def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_path: Path, browser: Browser) -> None:
     with started(tmp_path, ROOM, CONFIG) as studio:
         page, line, _ = playing(browser, studio, tmp_path)
+        page.get_by_test_id("say").fill("lift")
+        assert page.evaluate(CLOSING_WARNS), "what is half typed would be lost"
+        page.get_by_test_id("say").fill("")
+        page.get_by_test_id("view").focus()
+        assert not page.evaluate(CLOSING_WARNS)
         line.is_half_open = True
         say(page, "lift the ball")
         expect(page.get_by_test_id("unconfirmed")).to_have_text("sending: lift the ball")

@@ -298,7 +298,10 @@ export function play(session, seat, about, practicing = false) {
     if (seat === 'setter' && key === 'n') byId('failed').click();
     if (seat === 'copilot' && key === 't') byId('take').click();
   });
-  addEventListener('beforeunload', (event) => unconfirmed.all.size && event.preventDefault()); // words would be lost
+  addEventListener('beforeunload', (event) => { // words would be lost
+    const isTyped = !byId('game').hidden && byId('say').value.trim();
+    if (unconfirmed.all.size || isTyped) event.preventDefault();
+  });
   const beat = setInterval(() => send(), INPUT_MS);
   open();
 
