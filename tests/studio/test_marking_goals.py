@@ -148,3 +148,28 @@ def test_the_probability_of_an_item_is_how_often_it_is_drawn(
         assert not of_kind or sum(stated.values()) == pytest.approx(1.0)
         if kind == "mark":
             assert max(stated.values()) == pytest.approx(most_likely)
+
+
+def test_nobody_is_asked_to_agree_where_nothing_is_left(studio: StudioContext) -> None:
+    change_study(studio, codes={"not_needed": "N-1"})
+    late, begun = logged_in(studio, "mark"), rater(studio)
+
+    def standing(client: TestClient) -> tuple[str, str, str]:
+        shown = client.get("/api/studies").json()["studies"][0]["standing"]
+        asked = client.post("/api/mark/marks/next", json={}).json()["standing"]
+        assert asked == shown, "the first page and that of marking say the same"
+        return shown["stage"], shown["outcome"], shown["code"]
+
+    assert standing(late) == ("consent", "", "")
+    worked = rater(studio)
+    assert given(begun) is not None
+    while (item := given(worked)) is not None:
+        finish(worked, item)
+    assert standing(late) == ("over", "not_needed", "N-1")
+    study = studio.studies.find("marks")
+    assert study is not None
+    change_study(studio, consent=study.consent.model_copy(update={"version": 2, "text": "A new text."}))
+    assert standing(begun)[0] == "consent", "its recording is open"
+    assert standing(worked)[:2] == ("over", "complete"), "nothing follows for which it would agree"
+    studio.studies.set_open("marks", is_open=False)
+    assert standing(late)[0] == "over", "it would agree and then read that the study is paused"

@@ -19,6 +19,11 @@ class JudgeChoice:
         self._assignments = assignments
         self._rng = rng
 
+    def wanted(self, person: str, study: Study) -> list[str]:
+        """The recordings of continuations that the person may be given next."""
+        every = [each.id for each in self._continuations.chosen(study.continuations)]
+        return self._assignments.wanted(person, study, every)
+
     def next(self, person: str, study: Study) -> Choice | None:
         """The next item of a person; None if nothing is left for it.
 

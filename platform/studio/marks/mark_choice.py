@@ -56,8 +56,7 @@ class MarkChoice:
 
     def next(self, person: str, study: Study) -> Choice | None:
         """The next item of a person; None if nothing is left for it."""
-        entries = {entry.id: entry for entry in self.episodes(study)}
-        wanted = [entries[name] for name in self._assignments.wanted(person, study, list(entries))]
+        wanted = self.wanted(person, study)
         if not wanted:  # no gold either: the study is over for this person, and may have shown its code
             return None
         had = {each.episode for each in self._assignments.of_person(person, study.name)}
@@ -70,6 +69,11 @@ class MarkChoice:
             if swapped is not None:
                 return swapped
         return self._ordered(study, wanted, self._assignments.taken(study.name))
+
+    def wanted(self, person: str, study: Study) -> list[CatalogEntry]:
+        """The episodes of a study that the person may be given next."""
+        entries = {entry.id: entry for entry in self.episodes(study)}
+        return [entries[name] for name in self._assignments.wanted(person, study, list(entries))]
 
     def episodes(self, study: Study) -> list[CatalogEntry]:
         """The episodes that a study is about."""

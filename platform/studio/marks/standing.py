@@ -61,14 +61,26 @@ class Progression:
         self._judging = judging
 
     def standing(self, person: Person, study: Study) -> StudyStanding:
-        """How far a person is, as far as it can be seen without choosing the next item."""
-        if not self._people.has_agreed(person.id, study.name, study.consent.version):
-            return StudyStanding("consent")
+        """How far a person is, as far as it can be seen without choosing the next item.
+
+        A study in which nothing is left to do asks for no consent.
+        """
         if person.paused or not study.open:
             return StudyStanding("over", paused=person.paused or "closed")
         if study.kind == "judge":
-            return StudyStanding("judge")
-        return self._playing(person, study) if study.is_live else self._marking(person, study)
+            standing = StudyStanding("judge")
+        else:
+            standing = self._playing(person, study) if study.is_live else self._marking(person, study)
+        if standing.stage == "over" or self._people.has_agreed(person.id, study.name, study.consent.version):
+            return standing
+        return StudyStanding("consent") if self._has_work(person, study) else self.nothing_left(person, study)
+
+    def _has_work(self, person: Person, study: Study) -> bool:
+        """Whether a study that is not over has something to do for a person now."""
+        if study.is_live or any(each.state == "open" for each in self._assignments.of_person(person.id, study.name)):
+            return True
+        choice = self._judging if study.kind == "judge" else self._choice
+        return bool(choice.wanted(person.id, study))
 
     def finished(self, person: Person, study: Study) -> int:
         """The episodes of a study that a person has finished."""
