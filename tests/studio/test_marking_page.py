@@ -163,6 +163,23 @@ def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> Non
     context.close()
 
 
+def test_a_recording_that_was_finished_in_another_browser_says_so(page: Page, browser: Browser) -> None:
+    context = browser.new_context(storage_state=page.context.storage_state())
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    other.get_by_test_id("continue").click()  # the rules
+    with other.expect_response("**/next"):
+        other.get_by_test_id("finish").click()
+        other.get_by_test_id("yes").click()  # it was not watched
+    expect(page.locator("#message")).to_contain_text("ended this recording in another tab or browser")
+    expect(other.locator("#message")).to_be_empty()
+    with page.expect_response("**/next"):
+        page.get_by_test_id("finish").click()  # asks nothing
+    expect(page.locator("#message")).to_be_empty()
+    context.close()
+
+
 def test_a_mark_that_one_tab_is_refused_is_named_in_both(page: Page) -> None:
     other = second_tab(page)
     page.context.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))

@@ -103,8 +103,9 @@ def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[
 
 @router.get("/items/{item}/marks")
 def kept_marks(item: str, studio: Studio, person: Rater) -> dict[str, Any]:
-    """The person's marks of this item, from whichever browser."""
-    return {"marks": [asdict(mark) for mark in studio.keeper.marks(_to_mark(studio, item, person))]}
+    """The person's marks of this item, from whichever browser, and whether the item is still `open`."""
+    given = _to_mark(studio, item, person)
+    return {"marks": [asdict(mark) for mark in studio.keeper.marks(given)], "open": given.state == "open"}
 
 
 @router.post("/items/{item}/undo")

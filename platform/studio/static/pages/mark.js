@@ -222,7 +222,7 @@ async function next() {
   film?.close();
   playback.play(false);
   fill(byId('dialogue')); // whose buttons would mark the next recording
-  for (const topic of ['action', 'film']) sayAbout(topic, ''); // of the last recording
+  for (const topic of ['action', 'film', 'ended']) sayAbout(topic, ''); // of the last recording
   if (!answer.item) {
     item = null;
     showEnd(answer.standing);
@@ -253,6 +253,13 @@ async function next() {
   if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 
+/** Says that the recording on screen was ended in another tab or browser, unless this page has ended it. */
+function endedElsewhere() {
+  if (item.isEnded || recording.ending === item.item) return;
+  item.isEnded = true;
+  sayAbout('ended', word('mark.ended_elsewhere'));
+}
+
 /** @param {boolean} [confirmed] */
 async function finish(confirmed = false) {
   const button = byId('finish');
@@ -269,13 +276,12 @@ async function finish(confirmed = false) {
       const answer = await post(`${address}/finish`, { confirmed, seen: film.seen.size });
       if (!answer.finished) {
         askToFinish(word('finish.unsigned', { count: answer.unsigned.length }));
-      } else if (answer.result) {
-        forgetRefused();
-        showResults(answer.result, () => guarded(next));
-      } else {
-        forgetRefused();
-        await next();
+        return;
       }
+      item.isEnded = true;
+      forgetRefused();
+      if (answer.result) showResults(answer.result, () => guarded(next));
+      else await next();
     } finally {
       button.disabled = !byId('loading').hidden; // the next one may have been skipped, and another one be loaded
     }
@@ -289,6 +295,7 @@ function leave(how, body) {
   return recording.end(async (address) => {
     await outbox.empty();
     await post(`${address}/${how}`, body);
+    item.isEnded = true;
     await next();
   });
 }
@@ -338,7 +345,7 @@ const acts = {
   remove: removeMark,
   unusable,
   skip,
-  finish: () => finish(),
+  finish: () => finish(item.isEnded), // then nothing is asked: the next recording follows
 };
 
 /** Runs the action of a key or a button; while the film is not there yet, only what needs none. @param {string} action */
@@ -382,6 +389,6 @@ addEventListener('beforeunload', (event) => {
 keyList();
 playback.play(false);
 outbox.send();
-followKeptMarks(() => ({ item, edits }), outbox, draw);
+followKeptMarks(() => ({ item, edits }), outbox, draw, endedElsewhere);
 if (study) await guarded(next);
 else location.replace('/');
