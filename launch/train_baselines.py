@@ -15,6 +15,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import FOLDER, Baseline, baseline_config, baseline_of
 from interplay.stages.clone_stage import SETTER_STAGE
 from interplay.stages.config import Config
+from interplay.stages.episode_snapshot import RECORDING
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, setting_differences, write_json
 from interplay.tracking.trackers import WANDB_FILES
@@ -98,14 +99,19 @@ def _is_trained(run: Run, name: str) -> bool:
 def refuse_outdated(run: Run, names: Iterable[str]) -> None:
     """Refuses baselines that were copied from stages of the run that have changed since.
 
+    Where the run has begun the stage that a baseline trains first, more recordings and marks are no change: neither
+    learns from them.
+
     Raises:
         ValueError: the run has recorded or trained more since, or again; lists the folders to remove.
     """
     outdated = []
     for name in names:
-        folder = run.root / FOLDER / name
-        for stage in ORDER[: ORDER.index(baseline_of(run.config, name).stages[0])] if folder.exists() else ():
-            copied, current = (_made(root / stage) for root in (folder, run.root))
+        folder, stages = run.root / FOLDER / name, baseline_of(run.config, name).stages
+        trained = next(stage for stage in stages if stage in run.config.training_stages)
+        ignored = (*RECORDING, "mark") if run.stage(trained).record() else ()
+        for stage in ORDER[: ORDER.index(stages[0])] if folder.exists() else ():
+            copied, current = ({} if stage in ignored else _made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
     if outdated:
         raise ValueError(

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tiny_runs import copied, interplay, opened, tiny
 
 from interplay.episodes.episode import Mark, new_episode_id
@@ -77,3 +78,17 @@ def test_a_baseline_that_begins_again_after_its_run_has_marked_again_has_the_sam
         store.add_marks([Mark(store.ids(split="train")[0], "ann", 1, 1)])
     train_baselines(run)
     assert path.read_bytes() == before
+
+
+def test_more_recordings_outdate_a_baseline_only_where_its_run_would_learn_from_them(
+    rewarded: Path, tmp_path: Path
+) -> None:
+    root = copied(rewarded, tmp_path)
+    run = opened(tiny(root, "baselines=[ar]", "reward.training.updates=2", "reinforce.training.updates=1"))
+    train_baselines(run)
+    interplay("collect", tiny(root, "collect.episodes=6"))
+    interplay("mark", tiny(root))
+    train_baselines(run)
+    shutil.rmtree(run.root / "reward")
+    with pytest.raises(ValueError, match=r"baselines/ar \(collect\.episodes: 4 -> 6\).*remove their folders"):
+        train_baselines(run)
