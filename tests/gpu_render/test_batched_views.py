@@ -53,6 +53,7 @@ def assert_same(drawn: Pictures, expected: Pictures) -> None:
     assert len(np.unique(expected.reshape(-1, 3), axis=0)) > 20, "pictures of nothing"
 
 
+@pytest.mark.slow
 @needs_triton
 @pytest.mark.parametrize("name", NAMES)
 def test_interpreted_pictures_are_those_of_numba(name: str, interpreted: dict[str, Pictures]) -> None:
@@ -67,6 +68,7 @@ def test_pictures_of_a_gpu_are_those_of_numba(name: str) -> None:
     assert_same(drawn_by_triton(given, size, "cuda"), drawn_by_numba(given, size))
 
 
+@pytest.mark.slow
 @needs_triton
 def test_both_kernels_compile_for_a_gpu_without_fused_or_approximate_arithmetic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

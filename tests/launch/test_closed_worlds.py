@@ -32,6 +32,7 @@ def worlds(monkeypatch: pytest.MonkeyPatch) -> dict[World, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_every_world_of_a_round_is_closed_once(tmp_path: Path, worlds: dict[World, int]) -> None:
     mirrored = ("clone.dataset.mirror=0.5", "evaluate.kinds=[go]")
     interplay("demo", tiny(tmp_path, *mirrored))

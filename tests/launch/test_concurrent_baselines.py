@@ -101,6 +101,7 @@ def test_a_stop_saves_the_baselines_and_signals_of_a_terminal_do_not_reach_them(
     assert f"clone resumes from update {saved}" in (run.root / "baselines/training.txt").read_text()
 
 
+@pytest.mark.slow
 def test_leaving_the_stages_by_an_error_saves_the_baselines(
     cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_second_signal_ends_the_process_at_once(cloned: Path, tmp_path: Path) 
     assert not is_running(process)
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_one_that_started_it_even_if_it_is_killed(cloned: Path, tmp_path: Path) -> None:
     settings = tiny(copied(cloned, tmp_path), LONG, ENDLESS)
     script, file = Path(__file__).with_name("killed_baselines.py"), tmp_path / "child"

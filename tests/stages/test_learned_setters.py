@@ -196,7 +196,8 @@ def test_free_play_with_a_player_that_was_trained_meanwhile_is_not_kept(
     assert kept["agent" if verb == "clone" else "setter"]["update"] == 6
 
 
-@pytest.mark.parametrize("overlap", ["true", pytest.param("false", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("overlap", ["true", "false"])
 def test_reinforcement_with_learned_setters_resumes_bit_for_bit(
     with_setter: Path, tmp_path: Path, overlap: str
 ) -> None:

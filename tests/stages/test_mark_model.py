@@ -94,6 +94,7 @@ def test_it_pays_with_marks(marked: Path, tmp_path: Path) -> None:
     assert len(earned) and (earned == earned.round()).all()
 
 
+@pytest.mark.slow
 def test_its_agent_is_evaluated_and_reported(marked: Path, tmp_path: Path) -> None:
     root = copied(marked, tmp_path)
     for verb in ("reinforce", "evaluate", "report"):

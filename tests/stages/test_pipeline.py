@@ -79,6 +79,7 @@ def test_a_stop_request_too_late_for_its_stage_stops_the_demo(tmp_path: Path) ->
     assert not (tmp_path / "run" / "collect-agent").exists()
 
 
+@pytest.mark.slow
 def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path: Path) -> None:
     run = copied(demo, tmp_path) / "run"
     shutil.rmtree(run / "reinforce")

@@ -130,7 +130,7 @@ def test_the_report_shows_the_rounds_side_by_side(second: Path) -> None:
     assert "<h2>Rounds</h2>" not in (second / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("field", ["seed", "limit", "hold"])
+@pytest.mark.parametrize("field", ["seed", *(pytest.param(each, marks=pytest.mark.slow) for each in ("limit", "hold"))])
 def test_rounds_of_other_probes_are_not_compared(
     field: str, second: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
