@@ -99,7 +99,7 @@ def on_gpu(value: object) -> bool:
 
 def _call(func: Any, args: Any, kwargs: dict[str, Any], reads: Counter[str]) -> Any:
     name = getattr(func, "__name__", "")
-    tensors = list(_tensors((args, kwargs)))
+    tensors = list(nested_tensors((args, kwargs)))
     here = any(map(on_gpu, tensors))
     owner = getattr(func, "__self__", None)  # of a property
     if name == "__get__" and here:
@@ -191,11 +191,12 @@ def _loaded(value: Any) -> Any:
     return value.detach().cpu() if on_gpu(value) else value
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def nested_tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in dictionaries, lists and tuples."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+        yield from nested_tensors(list(value.values()))
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _tensors(each)
+            yield from nested_tensors(each)

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+from emulated_gpu import nested_tensors
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -102,7 +103,7 @@ class Recordable(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
-        given = list(_tensors((args, kwargs or {})))
+        given = list(nested_tensors((args, kwargs or {})))
         found = func(*args, **(kwargs or {}))
         if name in HOST_READS:
             raise AssertionError(f"{func} reads a value on the host, or its shape depends on one")
@@ -112,18 +113,8 @@ class Recordable(TorchDispatchMode):
             isinstance(each, Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1]
         ):
             raise AssertionError(f"{func} with a mask: its shape depends on values")
-        elsewhere = {str(each.device) for each in (*given, *_tensors(found)) if each.device != self.device}
+        elsewhere = {str(each.device) for each in (*given, *nested_tensors(found)) if each.device != self.device}
         if elsewhere:
             raise AssertionError(f"{func} has tensors on {elsewhere}, where a recording for {self.device} is made")
         self.launches += not func.is_view
         return found
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _tensors(each)
