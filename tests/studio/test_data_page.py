@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
 def test_an_invitation_to_a_study_begins_with_its_consent(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
     with started(tmp_path, ENV) as studio:
         code = make_invitation(tmp_path, ["mark"], study="marks", seconds=60.0)
         page = browser.new_page()
