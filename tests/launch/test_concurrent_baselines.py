@@ -94,6 +94,7 @@ def train_until_stopped(run: Run, after: int) -> int:
     return updates(run)
 
 
+@pytest.mark.slow
 def test_a_stop_saves_the_baselines_and_signals_of_a_terminal_do_not_reach_them(cloned: Path, tmp_path: Path) -> None:
     run = endless(cloned, tmp_path)
     saved = train_until_stopped(run, after=4)

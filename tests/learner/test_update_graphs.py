@@ -79,9 +79,8 @@ def assert_same(learner: Learner, other: Learner) -> None:
     assert torch.equal(mine["generator"], theirs["generator"]) and mine["updates"] == theirs["updates"]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "utility" else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_replays_are_ordinary_updates_bit_for_bit(name: str) -> None:
     made, settings = CASES[name]
     config = dataclasses.replace(LATE, **settings)

@@ -165,6 +165,7 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     assert "1 of 4 actors will always be idle" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_driver_records_the_settings_of_a_stage_that_is_accepted(
     cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -210,6 +210,7 @@ def test_results_of_an_agent_that_was_trained_meanwhile_are_not_kept(
     assert not (root / "run" / "evaluate" / "bc.json").exists()
 
 
+@pytest.mark.slow
 def test_workers_find_the_same_results_whatever_their_number(
     evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -125,6 +125,7 @@ def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path:
         assert meta.tasks == ()
 
 
+@pytest.mark.slow
 def test_agents_are_evaluated_with_a_learned_setter(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,7 @@ AUTOREGRESSIVE = (
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param((), id="float32"),
+        pytest.param((), id="float32", marks=pytest.mark.slow),
         pytest.param(PRESET, id="preset", marks=pytest.mark.slow),
         pytest.param(AUTOREGRESSIVE, id="autoregressive", marks=pytest.mark.slow),
     ],

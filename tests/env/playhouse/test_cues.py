@@ -50,6 +50,7 @@ def test_there_are_fifteen_instructions_ten_questions_and_ten_modifiers() -> Non
         assert cue.kinds and {*cue.kinds} <= {*KINDS} and cue.prompt.endswith(".")
 
 
+@pytest.mark.slow
 def test_every_cue_is_asked_and_says_so(asked: dict[str, list[Task]]) -> None:
     for cue in CUES.values():
         tasks, asks = asked[cue.name], is_question(cue.kinds[0])
