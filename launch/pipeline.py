@@ -61,7 +61,7 @@ STAGES: Mapping[str, PipelineStage] = {
             "collect-agent",
             "record the cloned agent as the solver",
             lambda run: collect(run, run.config.collect_agent, "collect-agent"),
-            lambda run: collect_settings(run, run.config.collect_agent),
+            lambda run: collect_settings(run, run.config.collect_agent, "collect-agent"),
         ),
         PipelineStage(
             "mark",

@@ -25,12 +25,13 @@ from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
 from interplay.stages.stage_config import CollectConfig
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder
+from interplay.stages.stage_folder import WORK_LOCK, StageConflict
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
 
+NUMBERS = ("episodes", "heldout")  # of episodes; they only grow
 GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted machines wait little longer
 
 
@@ -51,16 +52,44 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
         _collect(run, config, stage)
 
 
-def collect_settings(run: Run, config: CollectConfig) -> dict[str, Any]:
-    """The settings that may not change when the stage is resumed."""
-    settings = replace(config, workers=min(config.workers, 1))  # their number may change
+def collect_settings(run: Run, config: CollectConfig, stage: str = "collect") -> dict[str, Any]:
+    """The settings that may not change when the stage is resumed; raises StageConflict as `_grown`."""
+    settings = replace(_grown(run, config, stage), workers=min(config.workers, 1))  # their number may change
     return {"collect": settings, "solver": run.config.solver, "seed": run.seed}
 
 
+def _grown(run: Run, config: CollectConfig, stage: str) -> CollectConfig:
+    """`config` with at least the numbers of episodes that the stage was started with.
+
+    Raises:
+        StageConflict: a number is larger and was not typed; it may be that of a preset, because the one typed before
+            was left out.
+    """
+    folder, section = run.stage(stage), settings_group(stage)
+    before = folder.record().get("settings", {}).get("collect", {})
+    typed = {word.lstrip("+").partition("=")[0] for word in run.config.run.typed}
+    numbers = {}
+    for name in NUMBERS:
+        wanted, setting = getattr(config, name), f"{section}.{name}"
+        begun = before.get(name, wanted)
+        if wanted > begun and typed.isdisjoint((setting, section)):
+            raise StageConflict(
+                f"{folder.path} was started with {setting}={begun}, and the settings typed now state {wanted}: add "
+                f"{setting}={begun} to keep it, or {setting}={wanted} to record more"
+            )
+        numbers[name] = max(wanted, begun)
+    return replace(config, **numbers)
+
+
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
-    folder = run.stage(stage)
-    config = _grown(config, folder, stage)
-    clock = run.begin(stage, collect_settings(run, config))
+    folder, grown = run.stage(stage), _grown(run, config, stage)
+    for name in NUMBERS:
+        wanted, begun = getattr(config, name), getattr(grown, name)
+        if wanted < begun:
+            setting = f"{settings_group(stage)}.{name}"
+            logger.info("%s=%d: the %d that %s was started with stay", setting, wanted, begun, stage)
+    config = grown
+    clock = run.begin(stage, collect_settings(run, config, stage))
     counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
     if folder.finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
         return
@@ -95,19 +124,6 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, **counts)
-
-
-def _grown(config: CollectConfig, folder: StageFolder, stage: str) -> CollectConfig:
-    """`config` with at least the numbers of episodes that the stage was started with; says where it has fewer."""
-    before = folder.record().get("settings", {}).get("collect", {})
-    numbers = {}
-    for name in ("episodes", "heldout"):
-        wanted, begun = getattr(config, name), before.get(name, 0)
-        numbers[name] = max(wanted, begun)
-        if wanted < begun:
-            setting = f"{settings_group(stage)}.{name}"
-            logger.info("%s=%d: the %d that %s was started with stay", setting, wanted, begun, stage)
-    return replace(config, **numbers)
 
 
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -55,6 +55,7 @@ def freeze_once(
         ValueError: no episode satisfies `where`, none of these raters or none at all marked one, the share leaves
             none to train on, or the snapshot of a stage with checkpoints is missing.
     """
+    has_begun = _has_results(run, name)
     snapshot = _freeze(run, name, name, where, mix, raters, _keep(run, name, share))
     if snapshot is None:
         if where.marked:
@@ -71,7 +72,8 @@ def freeze_once(
             f"{name}.marked_share={share:g} leaves no episode to train on in {run.root}: raise it, or mark more"
         )
     _warn_of_other_version(run, name, snapshot)
-    warn_of_newer_data(run, name, where, raters, share)
+    if has_begun:
+        warn_of_newer_data(run, name, where, raters, share)
     return snapshot
 
 

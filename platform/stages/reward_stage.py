@@ -16,6 +16,7 @@ from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
+from interplay.stages.stage_config import RewardConfig
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_start_coverage
@@ -44,8 +45,7 @@ def train_reward(run: Run) -> None:
     """
     folder, config = run.stage(STAGE), run.config.reward
     clock = run.begin(STAGE, reward_settings(run))
-    # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
-    rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
+    rated = _rated(config)
     if folder.finished_at(config.training.updates):
         warn_of_newer_data(run, STAGE, rated, config.raters, config.marked_share)
         return
@@ -92,6 +92,12 @@ def train_reward(run: Run) -> None:
     start_shown = None if config.from_scratch else start
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(training_marks(snapshot)))
+
+
+def _rated(config: RewardConfig) -> EpisodeFilter:
+    """The episodes to learn from. Where the model predicts marks, a rater that watched one and left no mark is an
+    example, too."""
+    return EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
 
 
 def reward_settings(run: Run) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 MORE = ("collect.episodes=6", "collect.heldout=3")
@@ -58,6 +59,20 @@ def test_fewer_episodes_remove_none(cloned: Path, tmp_path: Path, caplog: pytest
     assert (record["episodes"], record["heldout_episodes"]) == (4, 3)
 
 
+def test_a_larger_number_that_was_not_typed_is_refused_before_anything_is_recorded(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(copied(cloned, tmp_path))
+    before = starts(settings)
+    untyped = [word for word in settings if not word.startswith("collect.episodes=")]
+    for verb, number in (("collect", 600), ("demo", 2600)):
+        said = refused(verb, untyped, capsys)
+        assert f"was started with collect.episodes=4, and the settings typed now state {number}: add collect." in said
+    assert starts(settings) == before
+    interplay("collect", [*untyped, "++collect={episodes: 5}", "collect.heldout=2"])
+    assert len(starts(settings)) == len(before) + 1
+
+
 def test_other_settings_of_a_recording_are_still_refused(
     cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,8 +104,6 @@ def test_trained_stages_say_that_more_has_been_recorded(
 
 def newly_marked(settings: list[str]) -> str:
     """What the reward stage lacks, by the store."""
-    from interplay.episodes.snapshot import Snapshot
-
     run = opened(settings)
     frozen = Snapshot(run.snapshot_path("reward"))
     with run.store() as store:
