@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad
 from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils import _foreach_utils
 
 GPU = torch.device("cuda", 0)
 HOST = torch.device("cpu")
@@ -24,7 +26,7 @@ HOST = torch.device("cpu")
 BETWEEN_DEVICES = {"copy_", "_has_compatible_shallow_copy_type", "__set__"}
 # Functions that wait for the GPU, because the host reads a value or needs one for a shape.
 HOST_READS = {
-    *("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__len__ of a mask", "equal", "allclose"),
+    *("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose"),
     *("nonzero", "unique", "masked_select", "argwhere"),
 }
 
@@ -79,8 +81,15 @@ def emulated_gpu() -> Iterator[EmulatedGpu]:
         patch.setattr(threading.Thread, "run", run_with_gpu)
         save = torch.save
         patch.setattr(torch, "save", lambda value, *args, **options: save(_loaded(value), *args, **options))
+        patch.setattr(clip_grad, "_group_tensors_by_device_and_dtype", _grouped)
         patch.setattr(torch, "autocast", lambda _, *args, **options: autocast("cpu", *args, **options))
         yield gpu
+
+
+def _grouped(lists: list[list[Tensor]], *args: Any) -> dict[Any, Any]:
+    """torch's groups of tensors by device and dtype, which it makes of the memory where tensors lie."""
+    groups = _foreach_utils._group_tensors_by_device_and_dtype(lists, *args)
+    return {(GPU if on_gpu(found[0][0][0]) else device, dtype): found for (device, dtype), found in groups.items()}
 
 
 class _Nothing:
@@ -124,14 +133,14 @@ def _call(func: Any, args: Any, kwargs: dict[str, Any], reads: Counter[str]) -> 
         strangers = [tuple(each.shape) for each in tensors if not on_gpu(each) and each.dim()]
         if strangers:
             raise RuntimeError(f"{resolve_name(func)} has tensors on {GPU} and on the host, of shapes {strangers}")
-    if here and (name in HOST_READS or _selects_by_mask(name, args)):
+    if here and (name in HOST_READS or _selects_by_mask(name, args) or _waits_for_a_copy(name, args, kwargs, to)):
         reads[name] += 1
     if to is not None:
         args, kwargs = _on_host(name, args, kwargs)
         func = Tensor.cpu if name == "cuda" else func
     with torch._C.DisableTorchFunctionSubclass():
         found = func(*args, **kwargs)
-    goes_there = here if to is None else to.type == "cuda"
+    goes_there = on_gpu(args[0]) if name == "copy_" else here if to is None else to.type == "cuda"
     return _placed(found, goes_there, bool(to) and here != goes_there)
 
 
@@ -165,6 +174,12 @@ def _selects_by_mask(name: str, args: Any) -> bool:
         return False
     keys = args[1] if isinstance(args[1], tuple) else (args[1],)
     return any(isinstance(key, Tensor) and key.dtype == torch.bool for key in keys)
+
+
+def _waits_for_a_copy(name: str, args: Any, kwargs: dict[str, Any], to: torch.device | None) -> bool:
+    """Whether a function copies to the host and waits until the copy is there."""
+    to_host = to == HOST or (name == "copy_" and not on_gpu(args[0]))
+    return to_host and not kwargs.get("non_blocking")
 
 
 def _placed(value: Any, goes_there: bool, is_copy: bool) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 import torch
-from emulated_gpu import GpuTensor, emulated_gpu
+from emulated_gpu import GpuTensor, emulated_gpu, on_gpu
 from fake_world import LineWorld, tiny_agent
 from rank_process import LANES, demonstrated_rows, rollout_rows
 from test_update_graphs import CASES, LATE
@@ -19,33 +19,32 @@ from interplay.learner.learner import Learner
 UPDATES = 3
 
 
-def trained(name: str, device: str, config: LearnerConfig) -> tuple[Learner, list[dict[str, float]], list[Any]]:
-    """A learner after some updates, their metrics, and the states of the lanes after each."""
+def trained(name: str, device: str, config: LearnerConfig) -> tuple[Learner, list[Mapping[str, float]]]:
+    """A learner after some updates, and their metrics, which have not been read."""
     made, settings = CASES[name]
     agent = tiny_agent(LineWorld(), **made)
     config = dataclasses.replace(config, device=device, **settings)
     learner = Learner(agent, config, dataset_lanes=LANES, generator=torch.Generator().manual_seed(4))
-    metrics = [
+    return learner, [
         learner.begin_update(demonstrated=demonstrated_rows(agent, number), rollout=rollout_rows(agent, number))
         for number in range(UPDATES)
     ]
-    return learner, [dict(each) for each in metrics], learner.state()["dataset_state"]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_updates_are_those_of_the_cpu(name: str) -> None:
     """The gradients of the memory are summed in another order on a GPU, so that results differ by their rounding."""
     config = dataclasses.replace(LATE, channels_last=True, learning_rate=1e-4)
-    plain, expected, state = trained(name, "cpu", config)
+    plain, expected = trained(name, "cpu", config)
     with emulated_gpu() as gpu:
-        learner, metrics, state_there = trained(name, "cuda", config)
-        assert not gpu.reads, "the host read a value of an update"
+        learner, metrics = trained(name, "cuda", config)
+        assert not gpu.reads, "the host waited for a value of an update"
         assert {type(each) for each in learner.agent.parameters()} == {GpuTensor}
-        weights = learner.weights()
+        found, state, weights = [dict(each) for each in metrics], learner.state(), learner.weights()
     tolerance = 0.05 if name == "bf16" else 1e-4
-    for mine, theirs in zip(metrics, expected, strict=True):
-        assert mine == pytest.approx(theirs, rel=tolerance, abs=tolerance)
-    for part, other in zip(state_there, state, strict=True):
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine == pytest.approx(dict(theirs), rel=tolerance, abs=tolerance)
+    for part, other in zip(state["dataset_state"], plain.state()["dataset_state"], strict=True):
         np.testing.assert_allclose(part.numpy(), other.numpy(), atol=tolerance)
     for key, array in weights.items():
         np.testing.assert_allclose(array, plain.weights()[key], atol=2.1 * UPDATES * config.learning_rate, err_msg=key)
@@ -62,6 +61,12 @@ def test_mistakes_with_devices_are_noticed() -> None:
         assert not gpu.reads
         assert there.sum().item() == 3 and len(there[there > 0]) == 3 and len(there.nonzero()) == 3
         assert gpu.reads == {"item": 1, "__getitem__": 1, "nonzero": 1}
+        gpu.reads.clear()
+        for non_blocking in (True, False):
+            assert not on_gpu(here.copy_(there, non_blocking=non_blocking))
+            there.to("cpu", non_blocking=non_blocking)
+        there.cpu()
+        assert gpu.reads == {"copy_": 1, "to": 1, "cpu": 1}
 
 
 def test_tensors_stay_where_they_were_sent() -> None:

@@ -37,14 +37,8 @@ AUTOREGRESSIVE = (
 )
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param((), id="float32", marks=pytest.mark.slow),
-        pytest.param(PRESET, id="preset", marks=pytest.mark.slow),
-        pytest.param(AUTOREGRESSIVE, id="autoregressive", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [(), PRESET, AUTOREGRESSIVE], ids=["float32", "preset", "autoregressive"])
 def test_every_stage_runs_on_a_gpu_and_goes_on_without_one(gpu: str, tmp_path: Path, settings: Sequence[str]) -> None:
     there = tiny(tmp_path, *ON_GPU, *settings)
     for verb in (*RECORDING, "reward", "reinforce", *READING):

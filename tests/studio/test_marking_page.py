@@ -144,12 +144,17 @@ def test_the_later_sign_of_two_tabs_wins_and_both_show_it(page: Page) -> None:
     shows(plus=False, minus=True)
 
 
-def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> None:
-    context = browser.new_context(storage_state=page.context.storage_state())
-    other = context.new_page()
+def in_another_browser(page: Page, browser: Browser) -> Page:
+    """The same recording of the same rater in another browser."""
+    other = browser.new_context(storage_state=page.context.storage_state()).new_page()
     other.goto(page.url)
     expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     other.get_by_test_id("continue").click()  # the rules
+    return other
+
+
+def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> None:
+    other = in_another_browser(page, browser)
     page.get_by_test_id("plus-0").click()
     expect(other.get_by_test_id("plus-0")).to_have_attribute("aria-pressed", "true")
     other.get_by_test_id("minus-0").click()
@@ -160,15 +165,11 @@ def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> Non
         expect(each.get_by_test_id("count")).to_contain_text("2 marks")
     other.get_by_test_id("minus-0").click()  # the same sign again takes the mark away
     expect(page.get_by_test_id("count")).to_contain_text("1 marks")
-    context.close()
+    other.context.close()
 
 
 def test_a_recording_that_was_finished_in_another_browser_says_so(page: Page, browser: Browser) -> None:
-    context = browser.new_context(storage_state=page.context.storage_state())
-    other = context.new_page()
-    other.goto(page.url)
-    expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
-    other.get_by_test_id("continue").click()  # the rules
+    other = in_another_browser(page, browser)
     with other.expect_response("**/next"):
         other.get_by_test_id("finish").click()
         other.get_by_test_id("yes").click()  # it was not watched
@@ -177,7 +178,7 @@ def test_a_recording_that_was_finished_in_another_browser_says_so(page: Page, br
     with page.expect_response("**/next"):
         page.get_by_test_id("finish").click()  # asks nothing
     expect(page.locator("#message")).to_be_empty()
-    context.close()
+    other.context.close()
 
 
 def test_a_mark_that_one_tab_is_refused_is_named_in_both(page: Page) -> None:

@@ -151,13 +151,19 @@ class Silence(Player):
         return Action(world.spec.rest())
 
 
-def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path) -> None:
+def taken_over(tmp_path: Path) -> tuple[LiveSession, SessionSettings]:
+    """A session in a world of symbols whose co-pilot has taken over from an agent that rests, and its settings."""
     seats = {"setter": "person", "solver": "clone", "copilot": "person"}
     given = settings(tmp_path, env=CHARACTERS, seats=seats, live=LiveConfig(solver="clone", copilot="person"))
     live = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
     live.begin()
     live.take()
     silent(live)
+    return live, given
+
+
+def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path) -> None:
+    live, _ = taken_over(tmp_path)
     assert live.waits(), "for the person that steers"
     live.give()
     while not live.done:
@@ -166,12 +172,7 @@ def test_an_agent_acts_also_where_the_world_waits_for_its_learner(tmp_path: Path
 
 
 def test_a_copilot_gets_back_the_letters_that_were_not_executed(tmp_path: Path) -> None:
-    seats = {"setter": "person", "solver": "clone", "copilot": "person"}
-    given = settings(tmp_path, env=CHARACTERS, seats=seats, live=LiveConfig(solver="clone", copilot="person"))
-    live = LiveSession(registry.make(**CHARACTERS), given, {"solver": Silence()})
-    live.begin()
-    live.take()
-    silent(live)
+    live, given = taken_over(tmp_path)
     live.say("copilot", "abcde", "u1")
     frame = live.frame
     for _ in range(2):
