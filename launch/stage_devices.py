@@ -1,4 +1,4 @@
-"""The devices that a run's settings need, looked for on this machine before anything starts."""
+"""The devices and optional packages that a run's settings need, looked for on this machine before anything starts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from interplay.stages.config import Config
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import drawable, recorded_views
 from interplay.stages.stage_config import LEARNED_REWARDS
+from interplay.tracking.tensorboard_sink import has_tensorboard
 
 logger = logging.getLogger(__name__)
 
 DRAWN_ROLLOUTS = "reinforce.actor.drawn_by"
 SOFTWARE_BF16 = "this device computes bf16 in software, mostly over ten times slower than fp32"
 ACTING = frozenset({"collect_agent", "reinforce", "evaluate", "continue"})  # in which agents play
+SHOWN = frozenset({*TRAINED, "evaluate"})  # on dashboards
 
 
 def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> dict[str, Unavailable]:
-    """Each setting of `stages` that asks for a device which this machine lacks, or by which a GPU would draw
-    pictures that it can't; with what is wrong and what to type. Stages are named as their groups of settings.
+    """Each setting of `stages` that asks for a device or a package which this machine lacks, or by which a GPU would
+    draw pictures that it can't; with what is wrong and what to type. Stages are named as their groups of settings.
 
     Under Ray with the address of a cluster, where stages run elsewhere, this machine is not looked at.
     """
@@ -51,6 +53,11 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
             _check_drawn_rollouts(config)
         except Unavailable as error:
             found[DRAWN_ROLLOUTS] = error
+    if config.tracking.tensorboard and SHOWN.intersection(stages) and not (_elsewhere(config) or has_tensorboard()):
+        found["tracking.tensorboard"] = Unavailable(
+            "tracking.tensorboard=true needs the package tensorboard, which is not installed",
+            "type in the checkout: pip install '.[tensorboard]', or set tracking.tensorboard=false",
+        )
     return found
 
 
@@ -159,7 +166,7 @@ def _elsewhere(config: Config) -> bool:
 
 
 def check_devices(config: Config, stages: Collection[str] = TRAINED) -> None:
-    """Refuses to begin stages that would fail for lack of a device, and warns of bf16 that is computed in software.
+    """Refuses to begin stages that would fail for lack of a device or a package; warns of bf16 computed in software.
 
     Raises:
         SettingsError: see `unavailable_settings`.

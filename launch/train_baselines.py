@@ -18,7 +18,7 @@ from interplay.stages.config import Config
 from interplay.stages.episode_snapshot import RECORDING
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, setting_differences, write_json
-from interplay.tracking.trackers import WANDB_FILES
+from interplay.tracking.trackers import DASHBOARD_FILES
 
 logger = logging.getLogger(__name__)
 
@@ -143,8 +143,8 @@ def _copy(base: Path, to: Path, baseline: Baseline) -> None:
     partial.mkdir(parents=True)
     for stage in (SETTER_STAGE, *ORDER[: ORDER.index(baseline.stages[0]) + continues]):
         if (base / stage).exists():
-            # A copy that trains on has a dashboard of its own.
-            shutil.copytree(base / stage, partial / stage, ignore=shutil.ignore_patterns(*WANDB_FILES))
+            # A copy that trains on has dashboards of its own.
+            shutil.copytree(base / stage, partial / stage, ignore=shutil.ignore_patterns(*DASHBOARD_FILES))
     (partial / "store").symlink_to(Path("..", "..", "store"), target_is_directory=True)
     if continues:
         clone = StageFolder(partial / "clone")

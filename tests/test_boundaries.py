@@ -75,6 +75,7 @@ ALLOWED_CYCLES = ({"env.task", "env.world"},)
 HOMES = {
     "ray": ("runtime/ray",),
     "wandb": ("tracking",),
+    "tensorboard": ("tracking",),
     "hydra": ("launch", "conf"),
     "omegaconf": ("launch", "conf"),
     "gymnasium": (

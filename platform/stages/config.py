@@ -28,7 +28,7 @@ from interplay.stages.stage_config import (
 )
 from interplay.stages.studio_config import CrowdConfig, ExportConfig, ForgetConfig, InviteConfig, StudioConfig
 from interplay.stages.variants import variant_problems, variant_stages
-from interplay.tracking.trackers import TrackingConfig
+from interplay.tracking.config import TrackingConfig
 from interplay.video.config import ReplayConfig
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,14 @@ from interplay.env.world import Start, World
 from interplay.evaluation.chance import measure_chance
 from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.probe_player import Film, ProbePlayer
-from interplay.evaluation.probes import Probe, ProbeResult, ProbesConfig, draw_counterfactuals, draw_probes
+from interplay.evaluation.probes import (
+    Probe,
+    ProbeResult,
+    ProbesConfig,
+    draw_counterfactuals,
+    draw_probes,
+    mean_measures,
+)
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
@@ -24,6 +31,7 @@ from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.baselines import refuse_shorter, trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
+    OTHER_WORDS,
     has_chance,
     has_results,
     read_results,
@@ -37,6 +45,7 @@ from interplay.stages.shared_parts import acting_agent, player_of, refuse_traine
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
+from interplay.tracking.trackers import open_dashboards
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +98,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             check_setter_words(run, config.setter, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     clock.record_config()
+    measured = not folder.finished
     with StopRequest() as stop:
         for name in players:
             checkpoint = checkpoints.get(name, {})
@@ -106,12 +116,15 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             write_films(folder, name, films)
             # Last: from now on it counts as finished.
             write_results(folder, name, checkpoint, results, under_other_words)
+            measured = True
         if config.setter:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
         if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
             _measure_chance(run, folder, worlds, probes, stop)
+    if measured:
+        _show_on_dashboards(run, players)
     rates = {f"success_{name}": success_rate(read_results(folder, name)) for name in players}
     clock.finish(episodes=len(probes) * len(players), **rates)
 
@@ -240,6 +253,25 @@ def _chance(
     config = run.config.evaluate
     rng = numpy_generator(config.seed, STAGE, "chance", *names)
     return measure_chance(worlds, probes, rng, draws=config.chance_draws, stopped=stopped)
+
+
+def _show_on_dashboards(run: Run, players: Sequence[str]) -> None:
+    """Sends the means of every player as the only row of the stage; a later evaluation replaces it."""
+    folder, row = run.stage(STAGE), dict[str, float]()
+    for name in players:
+        results = read_results(folder, name)
+        row[f"success/{name}"] = success_rate(results)
+        for kind in dict.fromkeys(result.kind for result in results):
+            row[f"success/{name}/{kind}"] = success_rate([result for result in results if result.kind == kind])
+        for kind, measures in mean_measures(results).items():
+            row |= {f"{measure}/{name}/{kind}": found["end"] for measure, found in measures.items()}
+        if others := read_results(folder, name, OTHER_WORDS):
+            row[f"success_other_words/{name}"] = success_rate(others)
+    dashboards = open_dashboards(
+        folder.path, run.config.tracking, run=run.title, settings=asdict(run.config), resume_step=0
+    )
+    dashboards.log(1, row)
+    dashboards.close()
 
 
 def success_rate(results: Sequence[ProbeResult | ContinuationResult]) -> float:

@@ -87,6 +87,11 @@ class Run:
         return round_folder(self.root, self.round)
 
     @property
+    def title(self) -> str:
+        """The name of the run, and the round if it is a later one; of a baseline, with the run's before it."""
+        return str(self.folder.relative_to((self.base or self.root).parent))
+
+    @property
     def crashes(self) -> CrashReports:
         """The dossiers of failed workers."""
         named, runtime = config_hash(asdict(self.config)), self.config.runtime

@@ -27,9 +27,10 @@ from interplay.stages.shared_parts import outgrown_start
 from interplay.stages.stage_config import TrainingConfig
 from interplay.stages.stage_folder import StageClock, StageFolder
 from interplay.stages.trainees import Trainee
+from interplay.tracking.config import TrackingConfig
 from interplay.tracking.metrics import Tracker
 from interplay.tracking.progress import Progress
-from interplay.tracking.trackers import TrackingConfig, open_trackers
+from interplay.tracking.trackers import open_trackers
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def train_stage(
         clock=clock,
         config=config,
         description={**description, "config": asdict(run.config)},
-        run=str(run.folder.relative_to((run.base or run.root).parent)),
+        run=run.title,
         tracking=run.config.tracking,
         show=show,
     )

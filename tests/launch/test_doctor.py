@@ -62,6 +62,21 @@ def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, caps
     assert list(tmp_path.iterdir()) == []  # nothing has begun
 
 
+def test_a_missing_tensorboard_is_found_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stage_devices, "has_tensorboard", lambda: False)
+    asked = "tracking.tensorboard=true"
+    assert main(["demo", f"run.dir={tmp_path}", asked]) == 1
+    said = capsys.readouterr().err
+    assert f"{asked} needs the package tensorboard, which is not installed" in said
+    assert "pip install '.[tensorboard]', or set tracking.tensorboard=false" in said
+    assert [(check.name, check.level) for check in doctor.devices_of_stages(compose([asked]))] == [
+        ("tracking.tensorboard", "fail")
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bf16_that_is_computed_in_software_is_noted_and_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

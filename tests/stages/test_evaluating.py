@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from event_files import needs_tensorboard, shown_by_tensorboard
 from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, tiny
 
@@ -44,6 +46,27 @@ def test_chance_is_measured_again_with_another_number_of_draws(evaluated: Path, 
     interplay("evaluate", tiny(root, *PROBES, "evaluate.chance_draws=2"))
     assert content(root, "chance.json")["go"]["draws"] == 2
     assert (root / "run" / "evaluate" / "bc.json").stat().st_mtime_ns == clone, "the agent did not play again"
+
+
+@needs_tensorboard
+def test_dashboards_get_the_means_of_the_newest_evaluation(evaluated: Path, tmp_path: Path) -> None:
+    root = copied(evaluated, tmp_path)
+    shown = [*PROBES, "tracking.tensorboard=true"]
+    interplay("evaluate", tiny(root, *shown))
+    stage = root / "run" / "evaluate"
+    assert not (stage / "tensorboard").exists(), "nothing was measured"
+    for number in (1, 2):
+        (stage / "bc.json").unlink()
+        interplay("evaluate", tiny(root, *shown))
+        curves, _ = shown_by_tensorboard(stage)
+        assert {len(rows) for rows in curves.values()} == {1}, f"evaluation {number}"
+    for name, words in (("success", "results"), ("success_other_words", "counterfactuals")):
+        for player in ("bc", "expert"):
+            solved = [each["success_step"] is not None for each in content(root, f"{player}.json")[words]]
+            assert curves[f"{name}/{player}"] == [(1, pytest.approx(np.mean(solved)))], (name, player)
+    walks = [each["measures"]["walk"] for each in content(root, "bc.json")["results"] if each["kind"] == "go"]
+    assert curves["walk/bc/go"] == [(1, pytest.approx(np.mean(walks)))]
+    assert {"success/expert/go", "success/bc/exist"} <= curves.keys()
 
 
 def test_chance_of_an_older_version_is_measured_again(evaluated: Path, tmp_path: Path) -> None:

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from event_files import needs_tensorboard, shown_by_tensorboard
 
+from interplay.tracking.config import TrackingConfig
 from interplay.tracking.metrics import MetricsFile, read_metrics
 from interplay.tracking.progress import Progress
-from interplay.tracking.trackers import Trackers, TrackingConfig, WandbSink, resolve_mode
+from interplay.tracking.tensorboard_sink import TensorBoardSink
+from interplay.tracking.trackers import Trackers, open_dashboards
+from interplay.tracking.wandb_sink import WandbSink, resolve_mode
 
 
 def test_a_row_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
@@ -220,7 +224,8 @@ def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest
 OFFLINE_RUN = """
 import sys
 from pathlib import Path
-from interplay.tracking.trackers import TrackingConfig, WandbSink
+from interplay.tracking.config import TrackingConfig
+from interplay.tracking.wandb_sink import WandbSink
 
 sink = WandbSink(TrackingConfig(wandb="offline", name="trial"), sys.argv[1], settings={"seed": 3})
 sink.start()
@@ -247,6 +252,52 @@ def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path) -> No
     assert any(path.name == f"run-{run_id}.wandb" for path in files)
     for secret in (b"hunter2-in-the-open", b"swordfish-typed-by-hand"):
         assert not any(secret in path.read_bytes() for path in files)
+
+
+@needs_tensorboard
+def test_tensorboard_shows_each_row_once_after_a_kill(tmp_path: Path) -> None:
+    killed = TensorBoardSink(tmp_path, settings={"seed": 3}, resume_step=None)
+    killed.start()
+    for step in range(1, 6):
+        killed.log(step, {"loss": step, "success/go": 0.5})
+    # `killed` is never closed: its rows are on disk all the same.
+    assert shown_by_tensorboard(tmp_path)[0]["loss"] == [(step, step) for step in range(1, 6)]
+    resumed = TensorBoardSink(tmp_path, settings={"seed": 3}, resume_step=3)
+    resumed.start()
+    resumed.log(4, {"loss": 40.0, "success/go": float("nan")})
+    resumed.close()
+    curves, texts = shown_by_tensorboard(tmp_path)
+    assert curves["loss"] == [(1, 1), (2, 2), (3, 3), (4, 40)]
+    assert texts == ["settings/text_summary"]
+    again = TensorBoardSink(tmp_path, settings={}, resume_step=None)
+    again.start()
+    again.log(1, {"loss": 7.0})
+    again.close()
+    assert shown_by_tensorboard(tmp_path)[0] == {"loss": [(1, 7.0)]}
+
+
+@needs_tensorboard
+def test_a_stage_that_logs_its_only_row_again_replaces_it(tmp_path: Path) -> None:
+    config = TrackingConfig(wandb="disabled", tensorboard=True)
+    for value in (0.25, 0.75):
+        dashboards = open_dashboards(tmp_path, config, run="mine", settings={}, resume_step=0)
+        dashboards.log(1, {"success": value})
+        dashboards.close()
+    assert shown_by_tensorboard(tmp_path)[0] == {"success": [(1, 0.75)]}
+
+
+@needs_tensorboard
+def test_a_failing_tensorboard_is_named_once_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = TensorBoardSink(tmp_path, settings={}, resume_step=None)
+    sink.start()
+    monkeypatch.setattr(sink._writer, "flush", lambda: (_ for _ in ()).throw(OSError("disk full")))
+    for step in range(3):
+        sink.log(step, {"loss": 1.0})
+    sink.close()
+    assert len(caplog.records) == 1
+    assert "disk full" in caplog.text and "tracking.tensorboard=false turns TensorBoard off" in caplog.text
 
 
 def test_json_rows_are_plain(tmp_path: Path) -> None:

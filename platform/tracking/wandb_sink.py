@@ -1,0 +1,106 @@
+"""Metrics in Weights & Biases. This is the only module that imports wandb."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import netrc
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from interplay.tracking.config import TrackingConfig
+from interplay.tracking.dashboard_sink import DashboardSink
+
+log = logging.getLogger(__name__)
+
+WANDB_HOST = "api.wandb.ai"
+STEP_METRIC = "step"
+RUN_ID_FILE = "wandb_run_id"
+WANDB_FILES = ("wandb", RUN_ID_FILE)  # in the folder of a stage
+FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
+
+
+class WandbSink(DashboardSink):
+    """One wandb run under `folder`, which keeps its id; unless it is `fresh`, it continues the run of the kept id.
+
+    Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values.
+    """
+
+    name, turned_off = "wandb", "tracking.wandb=disabled"
+
+    def __init__(
+        self,
+        config: TrackingConfig,
+        folder: Path | str,
+        *,
+        settings: Mapping[str, Any],
+        fresh: bool = False,
+        wandb: Any = None,
+    ) -> None:
+        super().__init__()
+        self._config = config
+        self._folder = Path(folder)
+        self._settings = dict(settings)
+        self._wandb = wandb  # the module; None imports it in `start`
+        self._run: Any = None
+        self._kept_id, self._fresh = self._folder / RUN_ID_FILE, fresh
+
+    def _begin(self) -> None:
+        wandb = self._wandb or importlib.import_module("wandb")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._run = wandb.init(
+            project=self._config.project,
+            entity=self._config.entity,
+            group=self._config.group,
+            name=self._config.name,
+            tags=list(self._config.tags),
+            mode=resolve_mode(self._config.wandb),
+            dir=str(self._folder),
+            id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
+            resume="allow",
+            config=self._settings,
+            # silent, and metrics only: no environment, code, console or hardware data
+            settings=wandb.Settings(
+                silent=True,
+                # a lost network must not block a finished stage; unsent data stays in the folder
+                finish_timeout=FINISH_TIMEOUT_SECONDS,
+                finish_timeout_raises=True,
+                console="off",
+                save_code=False,
+                disable_code=True,
+                disable_git=True,
+                x_disable_meta=True,
+                x_disable_stats=True,
+            ),
+        )
+        self._kept_id.write_text(self._run.id)
+        self._run.define_metric(STEP_METRIC)
+        self._run.define_metric("*", step_metric=STEP_METRIC)
+
+    def _write(self, step: int, metrics: Mapping[str, float]) -> None:
+        self._run.log({STEP_METRIC: step, **metrics})
+
+    def _finish(self) -> None:
+        self._run.finish()
+
+
+def resolve_mode(mode: str) -> str:
+    """The mode of a run: `auto` is online if this machine has an account, offline otherwise."""
+    if mode != "auto":
+        return mode
+    return "online" if _has_account() else "offline"
+
+
+def _has_account() -> bool:
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    path = Path(os.environ.get("NETRC", "~/.netrc")).expanduser()
+    if not path.is_file():
+        return False
+    try:
+        return netrc.netrc(path).authenticators(WANDB_HOST) is not None
+    except netrc.NetrcParseError as error:
+        log.warning("%s cannot be read (%s): wandb stays offline", path, error)
+        return False
