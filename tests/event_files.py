@@ -17,6 +17,6 @@ needs_tensorboard = pytest.mark.skipif(
 def shown_by_tensorboard(stage: Path) -> tuple[dict[str, list[tuple[int, float]]], list[str]]:
     """The curves by metric, as (step, value), and the names of the texts."""
     accumulator = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
-    events = accumulator.EventAccumulator(str(stage / "tensorboard")).Reload()
+    events = accumulator.EventAccumulator(str(stage)).Reload()
     curves = {name: [(each.step, each.value) for each in events.Scalars(name)] for name in events.Tags()["scalars"]}
     return curves, events.Tags()["tensors"]

@@ -17,7 +17,7 @@ class TrackingConfig:
     group: str | None = None  # of wandb runs; null: the name of the run
     name: str | None = None  # of a wandb run; null: RUN/STAGE
     tags: tuple[str, ...] = ()  # of wandb runs
-    tensorboard: bool = False  # also write TensorBoard's event files, to RUN/STAGE/tensorboard
+    tensorboard: bool = False  # also write TensorBoard's event files, to the folder of each stage
 
     def __post_init__(self) -> None:
         if self.wandb not in WANDB_MODES:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from interplay.tracking.dashboard_sink import DashboardSink
 
-TENSORBOARD_FOLDER = "tensorboard"  # in the folder of a stage
+EVENT_FILES = "events.out.tfevents.*"  # in the folder of a stage; TensorBoard calls its curves after this folder
 
 
 def has_tensorboard() -> bool:
@@ -21,7 +20,7 @@ def has_tensorboard() -> bool:
 
 
 class TensorBoardSink(DashboardSink):
-    """Event files in `folder`/tensorboard, and the settings as a text.
+    """Event files in `folder`, and the settings as a text.
 
     A stage that resumes from the checkpoint of `resume_step` hides the later rows, because it repeats those updates;
     a stage without a checkpoint removes the files of earlier attempts.
@@ -31,15 +30,16 @@ class TensorBoardSink(DashboardSink):
 
     def __init__(self, folder: Path | str, *, settings: Mapping[str, Any], resume_step: int | None) -> None:
         super().__init__()
-        self._folder = Path(folder) / TENSORBOARD_FOLDER
+        self._folder = Path(folder)
         self._settings = dict(settings)
         self._resume_step = resume_step
         self._writer: Any = None
 
     def _begin(self) -> None:
         hidden_from = None if self._resume_step is None else self._resume_step + 1
-        if hidden_from is None and self._folder.exists():
-            shutil.rmtree(self._folder)
+        if hidden_from is None:
+            for earlier in self._folder.glob(EVENT_FILES):
+                earlier.unlink()
         writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter
         self._writer = writer(str(self._folder), purge_step=hidden_from)
         if hidden_from is None:

@@ -11,10 +11,10 @@ from interplay.tracking.config import TrackingConfig
 from interplay.tracking.dashboard_sink import DashboardSink
 from interplay.tracking.metrics import MetricsFile, Tracker
 from interplay.tracking.progress import Progress
-from interplay.tracking.tensorboard_sink import TENSORBOARD_FOLDER, TensorBoardSink
+from interplay.tracking.tensorboard_sink import EVENT_FILES, TensorBoardSink
 from interplay.tracking.wandb_sink import WANDB_FILES, WandbSink
 
-DASHBOARD_FILES = (*WANDB_FILES, TENSORBOARD_FOLDER)  # in the folder of a stage
+DASHBOARD_FILES = (*WANDB_FILES, EVENT_FILES)  # patterns, in the folder of a stage
 
 
 class Trackers(Tracker):

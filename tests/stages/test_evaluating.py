@@ -19,6 +19,7 @@ from interplay.evaluation.live_judgements import EVALUATION
 from interplay.evaluation.probes import ProbesConfig
 from interplay.learner import checkpoint
 from interplay.stages import evaluate_stage
+from interplay.tracking.tensorboard_sink import EVENT_FILES
 
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
 
@@ -54,7 +55,7 @@ def test_dashboards_get_the_means_of_the_newest_evaluation(evaluated: Path, tmp_
     shown = [*PROBES, "tracking.tensorboard=true"]
     interplay("evaluate", tiny(root, *shown))
     stage = root / "run" / "evaluate"
-    assert not (stage / "tensorboard").exists(), "nothing was measured"
+    assert not list(stage.glob(EVENT_FILES)), "nothing was measured"
     for number in (1, 2):
         (stage / "bc.json").unlink()
         interplay("evaluate", tiny(root, *shown))
