@@ -247,15 +247,18 @@ def _described_bytes(config: Config, stage: str, layout: Layout, block: Any) -> 
 
 @lru_cache  # a pipeline asks for each of its stages
 def _network_bytes(sizes: AgentConfig, layout: Layout, *, utility: bool) -> tuple[int, int]:
-    """Bytes of the weights, and of what autograd keeps of one row; counted on a device that holds no data.
+    """Bytes of the weights, and of what autograd keeps of one row; counted on a device that holds no data, unless a
+    tower of another package may need some.
 
     Raises:
         SettingsError: a weight has more elements than can be addressed.
+        ValueError: there is no such image tower, or it can't be used.
     """
+    device = "cpu" if sizes.image_tower else "meta"
     try:
-        with torch.device("meta"):
+        with torch.device(device):
             agent = Agent(sizes, layout, WORDS, utility=utility)
-            row = {name: torch.from_numpy(array).to("meta") for name, array in layout.observations(1, 1).items()}
+            row = {name: torch.from_numpy(array).to(device) for name, array in layout.observations(1, 1).items()}
     except (RuntimeError, OverflowError) as error:
         raise SettingsError([f"agent: a network of these sizes fits into no memory ({error}); lower them"]) from error
     weights = {weight.untyped_storage()._cdata for weight in agent.parameters()}

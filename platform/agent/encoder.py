@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from interplay.agent.image_tower import ImageTower
+from interplay.agent.image_tower import ImageTower, make_tower
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
 from interplay.episodes.vocabulary import PAD
@@ -60,7 +60,7 @@ class Encoder(nn.Module):
         if world.utterances:
             self.words = TextEmbedding(vocabulary_size, layout.utterance_length, config.width)
         if world.image is not None:
-            self.tower = ImageTower(
+            self.tower = make_tower(
                 config, world.image, config.width if config.text_film and world.utterances else None
             )
             self.cell = nn.Linear(self.tower.channels, config.width)

@@ -1,7 +1,8 @@
-"""Image tower: a residual convolutional network that turns an image into a small grid of features."""
+"""Image towers, which turn images into small grids of features; the built-in one is a residual network."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple, cast
 
 import torch
@@ -9,6 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interplay.agent.sizes import AgentConfig
+from interplay.core.named_class import create
+
+SETTING = "agent.image_tower"
 
 MIN_GRID_SIDE_CELLS = 4  # design choice: the shorter side of the feature grid has at least this many cells
 # Size of the stem's unfolded input (grid cells x channels x pixels of a patch, over all images) above which oneDNN's
@@ -47,7 +51,71 @@ class Residual(nn.Module):
         return cast(Tensor, x + self.second(self.first(functional.relu(x)).relu_()))
 
 
-class ImageTower(nn.Module):
+class ImageTower(nn.Module, ABC):
+    """Turns images into a grid of features.
+
+    A subclass of another package is chosen by `agent.image_tower=MODULE:CLASS` and created with (config: `AgentConfig`,
+    image: (H, W, 3), text_width: width of the text summary, None without one). It sets `channels` and `cells`. Its
+    output for an image may depend on that image and its text alone, not on chance or on the rest of the batch: batches
+    are computed in parts and on several GPUs.
+    """
+
+    channels: int  # C
+    cells: int  # h w
+
+    @abstractmethod
+    def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> TowerOutput:
+        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the text summary, or None; `plain`: also
+        return `TowerOutput.plain`."""
+
+
+def make_tower(config: AgentConfig, image: tuple[int, int, int], text_width: int | None) -> ImageTower:
+    """The image tower of an agent; the arguments are those of `ImageTower`.
+
+    Raises:
+        ValueError: `config.image_tower` can't be created, or what it computes has another form than `TowerOutput`.
+    """
+    if not config.image_tower:
+        return ResidualTower(config, image, text_width)
+    named, called = f"{SETTING}={config.image_tower}", "with (config, image, text_width)"
+    tower = create(SETTING, config.image_tower, ImageTower, config, image, text_width, called=called)  # type: ignore[type-abstract]  # an abstract base is meant
+    if problem := _wrong_size(tower):
+        raise ValueError(f"{named}: {problem}")
+    pictures = torch.zeros(2, *image, dtype=torch.uint8)
+    try:
+        with torch.no_grad():
+            output = tower(pictures, None if text_width is None else torch.zeros(2, text_width), True)
+    except Exception as error:  # whatever the code of another package raises
+        raise ValueError(f"{named} fails on {list(pictures.shape)}, two black images: {error!r}") from error
+    if problem := _wrong_output(tower, output):
+        raise ValueError(f"{named}: {problem}")
+    return tower
+
+
+def _wrong_size(tower: ImageTower) -> str:
+    """What is wrong with the attributes of a tower of another package; "" if nothing is."""
+    for name in ("channels", "cells"):
+        value = getattr(tower, name, None)
+        if not isinstance(value, int) or value < 1:
+            return f"its attribute {name} is an int of at least 1 once it has been created, got {value!r}"
+    return ""
+
+
+def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
+    """What is wrong with its output for two images."""
+    if not isinstance(output, TowerOutput):
+        return f"forward returns a TowerOutput, got {type(output).__name__}"
+    grid, plain = output
+    if grid.ndim != 4 or grid.shape[:2] != (2, tower.channels) or grid.shape[2] * grid.shape[3] != tower.cells:
+        wanted = f"[2, {tower.channels}, h, w] with h * w = {tower.cells}, by its channels and cells"
+        return f"the grid of two images is {wanted}, got {list(grid.shape)}"
+    if plain is None or plain.shape != (2, 2 * tower.channels):
+        got = None if plain is None else list(plain.shape)
+        return f"plain of two images is [2, {2 * tower.channels}], twice its channels, got {got}"
+    return ""
+
+
+class ResidualTower(ImageTower):
     """A patchify stem, then stages of residual blocks; each stage but the first halves the resolution.
 
     Small images (a 7x7 grid world) are downsampled less: see `MIN_GRID_SIDE_CELLS`.
@@ -75,8 +143,6 @@ class ImageTower(nn.Module):
         self.film = None if text_width is None else nn.Linear(text_width, 2 * self.channels)
 
     def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> TowerOutput:
-        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the text summary, or None; `plain`: also
-        return `TowerOutput.plain`."""
         pixels = image.to(self.stem.weight.dtype)
         # (pixels - PIXEL_MEAN) / PIXEL_SCALE in place and in one pass; exact, because the scale is a power of 2.
         torch.add(self.shift, pixels, alpha=1.0 / PIXEL_SCALE, out=pixels)

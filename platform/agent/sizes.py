@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
+from interplay.core.named_class import names_class
 from interplay.episodes.vocabulary import TokenKind, VocabularyConfig
 
 MAX_WIDTH, MAX_LAYERS = 65_536, 1_000  # far above any agent that can be trained
@@ -24,7 +25,9 @@ class AgentConfig:
     tokens: TokenKind = "words"  # lower-case words without punctuation, or characters as they are
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
 
-    # The image tower: a patchify stem, then stages; each stage but the first halves the resolution.
+    # The image tower: a patchify stem, then stages; each stage but the first halves the resolution. Empty: this one, or
+    # MODULE:CLASS for an `ImageTower` of your own, for which patch, channels and blocks mean what it makes of them.
+    image_tower: str = ""
     patch: int = 2  # side of the stem's patches, pixels
     channels: tuple[int, ...] = (64, 128, 256)  # of each stage
     blocks: tuple[int, ...] = (1, 2, 4)  # residual blocks of each stage
@@ -76,6 +79,11 @@ class AgentConfig:
         if self.decoder_width % self.decoder_heads:
             problems.append(
                 f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
+            )
+        if self.image_tower and not names_class(self.image_tower):
+            problems.append(
+                f"agent.image_tower={self.image_tower}: MODULE:CLASS for an ImageTower of your own, as "
+                "my_towers:Pretrained, or empty for the built-in one"
             )
         problems += self._unusable_css_input()
         if self.previous_components and not self.previous_action:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights, load_weights
+from interplay.core.named_class import create
 from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, check_same_agent, read_description
@@ -89,20 +89,7 @@ def reward_without_model(name: str) -> RewardFunction:
     """
     if name in WITHOUT_MODEL:
         return WITHOUT_MODEL[name]()
-    module, _, attribute = name.partition(":")
-    try:
-        found = getattr(import_module(module), attribute, None)
-        if isinstance(found, type) and issubclass(found, RewardFunction):
-            return found()
-    except Exception as error:  # whatever the code of another package raises
-        raise ValueError(
-            f"reinforce.reward={name} can't be created: {type(error).__name__}: {error}. Install its package, or put "
-            "the folder of its file on PYTHONPATH; the class is called without arguments"
-        ) from error
-    raise ValueError(
-        f"reinforce.reward={name}: {module} has no subclass {attribute} of "
-        "interplay.reward.reward_functions.RewardFunction"
-    )
+    return create("reinforce.reward", name, RewardFunction, called="without arguments")  # type: ignore[type-abstract]  # an abstract base is meant
 
 
 class RewardSource:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
+from interplay.core.named_class import names_class
 from interplay.core.setting_checks import check_at_least, check_unique
 from interplay.core.settings_validation import did_you_mean
 from interplay.learner.config import LearnerConfig
@@ -17,7 +17,6 @@ from interplay.players.setter import SetterConfig
 
 LEARNED_REWARDS = ("ibt", "ar")  # values of reinforce.reward
 REWARD_NAMES = (*LEARNED_REWARDS, "scripted", "success", "world")
-OWN_REWARD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")  # MODULE:CLASS
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class ReinforceConfig(TrainingStageConfig):
     def __post_init__(self) -> None:
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
         check_at_least(1, self, "updates_per_batch", "heldout_every")
-        if self.reward not in REWARD_NAMES and not OWN_REWARD.fullmatch(self.reward):
+        if self.reward not in REWARD_NAMES and not names_class(self.reward):
             raise ValueError(
                 f"reinforce.reward={self.reward}: one of {', '.join(REWARD_NAMES)}, or MODULE:CLASS for a "
                 f"RewardFunction of your own, as my_rewards:QuietSuccess.{did_you_mean(self.reward, REWARD_NAMES)}"

@@ -9,14 +9,17 @@ import torch
 from test_network import SMALL_NANO
 from torch import Tensor
 
-from interplay.agent.image_tower import ImageTower
+from interplay.agent.image_tower import ResidualTower
 from interplay.agent.sizes import SIZES
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 100])
 def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
-    tower, pictures = ImageTower(SMALL_NANO, (24, 32, 3), None), torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8)
+    tower, pictures = (
+        ResidualTower(SMALL_NANO, (24, 32, 3), None),
+        torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8),
+    )
     with torch.no_grad():
         for parameter in tower.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))
@@ -46,7 +49,7 @@ def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: p
     [("nano", (48, 64, 3), 6 * 8), ("71m", (72, 96, 3), 9 * 12), ("nano", (7, 7, 3), 16), ("71m", (5, 6, 3), 5 * 6)],
 )
 def test_small_pictures_are_shrunk_less(config: str, image: tuple[int, int, int], cells: int) -> None:
-    tower = ImageTower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
+    tower = ResidualTower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
     assert tower.cells == cells
     grid, _ = tower(torch.zeros(2, *image, dtype=torch.uint8), None)
     assert grid.shape[2] * grid.shape[3] == cells

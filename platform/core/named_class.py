@@ -1,0 +1,39 @@
+"""Classes of other packages, which settings name as MODULE:CLASS."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def names_class(value: str) -> bool:
+    """Whether a setting has the form MODULE:CLASS."""
+    return _NAME.fullmatch(value) is not None
+
+
+def create(setting: str, name: str, base: type[T], *arguments: Any, called: str) -> T:
+    """Creates the class that `setting` names with MODULE:CLASS.
+
+    Args:
+        base: what it has to be a subclass of.
+        called: how it is called, for the error.
+
+    Raises:
+        ValueError: the module can't be imported, or has no such class, or creating it fails.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute, None)
+        if isinstance(found, type) and issubclass(found, base):
+            return found(*arguments)
+    except Exception as error:  # whatever the code of another package raises
+        raise ValueError(
+            f"{setting}={name} can't be created: {type(error).__name__}: {error}. Install its package, or put "
+            f"the folder of its file on PYTHONPATH; the class is called {called}"
+        ) from error
+    raise ValueError(f"{setting}={name}: {module} has no subclass {attribute} of {base.__module__}.{base.__qualname__}")

@@ -1,0 +1,99 @@
+"""An image tower of another package: agent.image_tower=MODULE:CLASS."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_runs import interplay, refused, tiny
+
+from interplay.core.settings_validation import SettingsError
+from interplay.launch.compose import compose
+from interplay.learner import checkpoint
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLE = re.compile(r"^```python\n(import torch\n.*?class Patches.*?)^```", re.DOTALL | re.MULTILINE)
+
+FAULTY = """
+class Unfinished(Patches):
+    def __init__(self, config, image, text_width):
+        ImageTower.__init__(self)
+
+
+class Missing(Patches):
+    def __init__(self, config, image, text_width):
+        raise FileNotFoundError("pretrained.pt")
+
+
+class Narrow(Patches):
+    def forward(self, image, text, plain=True):
+        grid, pooled = super().forward(image, text, plain)
+        return TowerOutput(grid[:, :, :1], pooled)
+
+
+class Unpooled(Patches):
+    def forward(self, image, text, plain=True):
+        return TowerOutput(super().forward(image, text, plain).grid, None)
+
+
+class Tuple(Patches):
+    def forward(self, image, text, plain=True):
+        return super().forward(image, text, plain).grid, None
+
+
+class Failing(Patches):
+    def forward(self, image, text, plain=True):
+        return TowerOutput(self.patches(image), None)
+
+
+class NoTower(nn.Module):
+    pass
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (example,) = EXAMPLE.findall((DOCS / "architecture.md").read_text())
+    (folder / "my_towers.py").write_text(example + FAULTY)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "my_towers", raising=False)
+    return folder
+
+
+def test_an_agent_with_the_tower_of_the_documentation_goes_through_all_stages(package: Path, tmp_path: Path) -> None:
+    interplay("demo", tiny(tmp_path, "agent.image_tower=my_towers:Patches"))
+    found = [checkpoint.latest(tmp_path / "run" / stage / "checkpoints") for stage in ("reward", "reinforce")]
+    start, end = (each.weights() for each in found if each is not None)
+    frozen, trained = (f"encoder.tower.{layer}.weight" for layer in ("patches", "features"))
+    assert (start[frozen] == end[frozen]).all() and (start[trained] != end[trained]).any()
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("tower", "problem"),
+    [
+        ("no_such_module:Patches", "can't be created: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("my_towers:NoTower", "my_towers has no subclass NoTower of interplay.agent.image_tower.ImageTower"),
+        ("my_towers:Missing", "can't be created: FileNotFoundError: pretrained.pt"),
+        ("my_towers:Unfinished", "its attribute channels is an int of at least 1 once it has been created, got None"),
+        ("my_towers:Narrow", "[2, 64, h, w] with h * w = 6, by its channels and cells, got [2, 64, 1, 3]"),
+        ("my_towers:Unpooled", "plain of two images is [2, 128], twice its channels, got None"),
+        ("my_towers:Tuple", "forward returns a TowerOutput, got tuple"),
+        ("my_towers:Failing", "fails on [2, 16, 24, 3], two black images: RuntimeError("),
+    ],
+)
+def test_a_tower_that_cannot_be_used_is_refused_before_anything_is_recorded(
+    package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], tower: str, problem: str
+) -> None:
+    said = refused("demo", tiny(tmp_path, f"agent.image_tower={tower}"), capsys)
+    assert f"agent.image_tower={tower}" in said and problem in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_form_of_name_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"agent.image_tower=resnet: MODULE:CLASS for an ImageTower of your own"):
+        compose(["agent.image_tower=resnet"])
