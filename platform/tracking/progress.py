@@ -38,7 +38,8 @@ class Progress(Tracker):
     """Shows the latest metrics; `show` maps a label to the name of its metric.
 
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
-    and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
+    and the last row are always shown. `start` is the step at which a resumed run starts. Rate and time left count from
+    the first row on, because much of the time before it goes to start-up: reading data, compiling, opening worlds.
     In a `with` block, the line is shown from the start, and long times without a row are logged with the stack of the
     thread.
     """
@@ -59,7 +60,7 @@ class Progress(Tracker):
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._rewrite = self._stream.isatty()
-        self._start_step, self._start_time = start, clock()
+        self._counted_from: tuple[int, float] | None = None  # step and time of the first row
         self._step, self._rows = start, 0
         self._latest: dict[str, float] = {}
         self._shown_at = -math.inf
@@ -97,6 +98,8 @@ class Progress(Tracker):
     def _count(self, step: int) -> None:
         self._watch.beat()
         self._step, self._has_news = step, True
+        if self._counted_from is None:
+            self._counted_from = step, self._clock()
         if self._clock() - self._shown_at >= (REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS):
             self.show()
 
@@ -117,8 +120,8 @@ class Progress(Tracker):
 
     def line(self) -> str:
         """The current text of the line."""
-        elapsed = self._clock() - self._start_time
-        done = self._step - self._start_step
+        first, since = self._counted_from or (self._step, self._clock())
+        done, elapsed = self._step - first, self._clock() - since
         parts = [f"{self._title} {self._step:,}/{self._total:,} {self._unit}".strip()]
         if elapsed > 0 and done > 0:
             rate = done / elapsed
