@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from interplay.launch.complete_round import complete_round, refuse_unknown_names
+from interplay.launch.idle_cores import advise_of_idle_cores
 from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
 from interplay.launch.opened_run import opened, opened_for_work
 from interplay.launch.paper_orderings import orderings
@@ -39,6 +40,7 @@ def _refuse_unfit_round(config: Config) -> None:
     if config.run.round == 1:
         refuse_too_large_baselines(config)
     refuse_unknown_names(config)
+    advise_of_idle_cores(config, [stage.name for stage in stages_of_round(config.run.round)])
 
 
 def _findings(summary: Path) -> str:
