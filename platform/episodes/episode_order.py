@@ -119,7 +119,7 @@ def order_of(
     wanted, names = {name: share for name, share in mix.items() if share}, {}
     for entry in snapshot.entries(EpisodeFilter()):
         kind = seating(entry)
-        names[entry.id] = next((name for name in (f"{kind}@{entry.round}", kind) if name in wanted), "")
+        names[entry.id] = next((name for name in (f"{kind}@{entry.round}", kind) if name in mix), "")
     groups = {name: [index for index, episode in enumerate(episodes) if names[episode] == name] for name in wanted}
     if missing := [name for name, group in groups.items() if not group]:
         found = ", ".join(f"{count} {name}" for name, count in snapshot.composition().items())

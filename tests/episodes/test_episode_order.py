@@ -82,6 +82,11 @@ def test_shares_are_exact_in_every_hundred(snapshot: Snapshot, reader: str) -> N
         assert kinds_read(read, 100) == {("human-human", 0): 50, ("human-agent", 1): 25, ("human-agent", 2): 25}
 
 
+def test_a_round_with_a_share_of_0_is_not_read_as_one_of_the_others(snapshot: Snapshot) -> None:
+    mix = {"human-human": 0.5, "human-agent": 0.5, "human-agent@2": 0.0}
+    assert kinds_read(reader_of(snapshot, mix), 100) == {("human-human", 0): 50, ("human-agent", 1): 50}
+
+
 def test_episodes_of_a_group_come_equally_often(snapshot: Snapshot) -> None:
     order = order_of(snapshot, snapshot.ids, {"human-human": 0.8, "shared-control": 0.2}, 7)
     assert Counter(order.at(order.position(k)) for k in range(500)) == {**dict.fromkeys(range(4), 100), 9: 100}
