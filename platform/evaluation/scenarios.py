@@ -8,7 +8,7 @@ context with the recorded actions as their own, and act from then on; the record
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 
 import numpy as np
@@ -47,6 +47,13 @@ class ContinuationConfig:
                 raise ValueError(f"continuation.{name} is at least 1, got {getattr(self, name)}")
         if min(self.context_steps, self.hold_steps or 0, self.seed, self.workers) < 0:
             raise ValueError("continuation.context_steps, hold_steps, seed and workers are at least 0")
+        of_cutting = [each for each in fields(self) if each.name in ("split", "scenarios", "kinds", "context_steps")]
+        changed = [each.name for each in of_cutting if getattr(self, each.name) != each.default]
+        if self.suite and changed:
+            raise ValueError(
+                f"{', '.join(f'continuation.{name}' for name in changed)}: of use where scenarios are cut, and those "
+                f"of continuation.suite={self.suite} already are; leave them out, or continuation.suite"
+            )
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,13 @@ from interplay.stages import continue_stage
 FEW = ContinuationConfig(scenarios=2, context_steps=3)
 
 
+def test_choices_of_a_cut_are_refused_where_a_suite_is_named() -> None:
+    told = r"continuation.scenarios, continuation.kinds: of use where .* those of continuation.suite=a.zip already are"
+    with pytest.raises(ValueError, match=told):
+        ContinuationConfig(suite="a.zip", kinds=("go",), scenarios=3)
+    ContinuationConfig(suite="a.zip", continuations=3, steps=9, seed=1)
+
+
 def recorded(seed: int, asked: int = 5, steps: int = 9) -> Episode:
     """Random movement of both players; in step `asked` the setter asks to walk to the far end."""
     world, rng = LineWorld(), np.random.default_rng(seed)
