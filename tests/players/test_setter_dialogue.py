@@ -173,6 +173,11 @@ def test_unknown_cues_and_modifiers_are_named() -> None:
             ScriptedSetter(config, np.random.default_rng(0)).sample_task(NumberLine())
 
 
+def test_cues_that_a_setter_of_kinds_would_not_use_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"cues=.*: of use with setter.sample_by=cues only.*modifiers=\{'in verse'"):
+        SetterConfig(cues={"go somewhere": 1.0}, modifiers={"in verse": 1.0})
+
+
 def test_settings_are_validated_together() -> None:
     with pytest.raises(ValueError, match=r"patience=\(3, 2\).*modifier_chance=2.*tasks=0"):
         SetterConfig(patience=(3, 2), modifier_chance=2.0, tasks=0)
