@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from studio_client import open_studio
+from studio_client import logged_in, open_studio
 from test_marking import change_study, episode_of, filled, finish, given, golden, mark, rater
 
+from interplay.studio.exports.export_tables import export
 from interplay.studio.studies.study import Qualification
 from interplay.studio.web.studio_context import StudioContext
 
@@ -49,7 +51,9 @@ def test_qualification_lets_careful_raters_pass_and_ends_after_two_tries(studio:
         assert answer["standing"]["outcome"] == "screened_out" and answer["standing"]["code"] == "SO-1"
 
 
-def test_recordings_of_the_qualification_are_none_of_those_that_a_person_may_mark(studio: StudioContext) -> None:
+def test_recordings_of_the_qualification_are_none_of_those_that_a_person_may_mark(
+    studio: StudioContext, tmp_path: Path
+) -> None:
     practice, gold = studio.store.ids()[:2]
     golden(studio, [practice, gold])
     change_study(studio, qualification=Qualification(practice=(practice,), golds=(gold,)), most_episodes=2)
@@ -61,6 +65,12 @@ def test_recordings_of_the_qualification_are_none_of_those_that_a_person_may_mar
         finish(client, answer["item"])
     assert stages == [("practice", 0), ("qualify", 0), ("mark", 0), ("mark", 1)]
     assert client.get("/api/studies").json()["studies"][0]["finished"] == 2
+    person = client.get("/api/me").json()["person"]
+    listed = logged_in(studio, "research").get("/api/desk/people").json()["people"]
+    assert {each["person"]: each["episodes"] for each in listed}[person] == 2
+    export(studio.served.root, tmp_path / "out", rate=30.0, form="jsonl", identities=False)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "people.jsonl").read_text().splitlines()]
+    assert {row["person"]: row["items"] for row in rows}[person] == 2
 
 
 def test_every_try_has_all_golds_in_an_order_of_its_own(studio: StudioContext) -> None:

@@ -23,6 +23,7 @@ from interplay.episodes.store import EpisodeStore
 from interplay.evaluation.continuation_judgements import read_judgements
 from interplay.evaluation.live_judgements import request_of
 from interplay.studio.marks import rater_quality
+from interplay.studio.marks.assignment import TESTS
 from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
@@ -173,7 +174,8 @@ def _of_people(database: StudioDatabase, store: EpisodeStore) -> dict[str, Rows]
         session["seats"] = json.loads(session["seats"])
     seated = [(person, session) for session in sessions for person in session["seats"].values()]
     marked, episodes = Counter(mark.rater for mark in store.marks()), Counter(person for person, _ in seated)
-    finished = Counter(given["person"] for given in assignments if given["state"] == "finished")
+    ordinary = [given for given in assignments if given["kind"] not in TESTS]
+    finished = Counter(given["person"] for given in ordinary if given["state"] == "finished")
     seconds = active_seconds(database)
     people = [
         {

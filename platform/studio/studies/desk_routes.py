@@ -12,6 +12,7 @@ from pydantic import Field
 
 from interplay.core.typed_name import typed_name
 from interplay.studio.live.live_routes import StudioHouse
+from interplay.studio.marks.assignment import TESTS
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.own_data_routes import Deletion, erase_and_dismiss, kept_of
@@ -116,8 +117,9 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
     done = {
         row["person"]: row
         for row in studio.database.rows(
-            "SELECT person, sum(state = 'finished') AS episodes, max(coalesce(ended, created)) AS last "
-            "FROM assignments GROUP BY person"
+            "SELECT person, sum(state = 'finished' AND kind NOT IN (?, ?)) AS episodes, "
+            "max(coalesce(ended, created)) AS last FROM assignments GROUP BY person",
+            *TESTS,
         )
     }
     live: dict[str, list[Any]] = defaultdict(list)  # sessions of each person
