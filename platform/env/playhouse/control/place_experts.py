@@ -168,7 +168,7 @@ class ArrangeExpert(PlaceSkill[Arrangement]):
 
 RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be released
 LOWERING_GAP_M = 0.52  # the same, once lowering has begun
-TOUCHING_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
+LANDS_ON_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
 MAX_RELEASE_HEIGHT_M = 0.12
 MAX_LOWERING_STEPS = 4
 OBSTACLE_AIM_RAD = math.radians(40)
@@ -220,7 +220,7 @@ class PositionExpert(Skills[Position]):
         self._lowering_steps += 1
         if not low and self._lowering_steps <= MAX_LOWERING_STEPS:
             return self._steering.hold(pitch=-STEP_PITCH_RAD, grasp=True)
-        if not low and predicates.gap(thing, other) <= TOUCHING_GAP_M:
+        if not low and predicates.gap(thing, other) <= LANDS_ON_GAP_M:
             return self._steering.hold(forward=-1, yaw=MAX_TURN_RAD, grasp=True)
         self._lowering_steps = 0
         return self._steering.hold()

@@ -209,7 +209,7 @@ ARM_MARGIN_M = 0.3  # short of the full reach, from which things are grasped
 TOO_CLOSE_M = 0.5  # from a thing's middle; any nearer, the solver steps back to see it
 HIDDEN_DISTANCE_M = TOO_CLOSE_M + 0.4  # nearest approach to get a clear view of a hidden thing
 HIDDEN_PATIENCE_STEPS = 2  # of aiming at a thing that something else hides
-GRASP_AIM_RAD = 0.02
+AIMED_RAD = 0.02  # off a thing's middle, at most, at which it is hidden if the solver does not look at it
 LOWEST_WALKING_PITCH_RAD = math.radians(-55)
 SEARCH_TURN_RAD = math.radians(25)  # always the same way round
 SEARCH_PITCH_RAD = math.radians(-25)
@@ -301,7 +301,7 @@ class Skills(Expert, Generic[TaskT]):
             return self._steering.hold(grasp=True)
         if math.dist(body.position, thing.xy) < TOO_CLOSE_M:
             return self._steering.hold(forward=-1, yaw=turn, pitch=pitch)
-        self._hidden_steps += abs(turn) < GRASP_AIM_RAD and abs(pitch) < GRASP_AIM_RAD
+        self._hidden_steps += abs(turn) < AIMED_RAD and abs(pitch) < AIMED_RAD
         return self._steering.hold(yaw=turn, pitch=pitch, max_turn=self.max_turn)
 
     def _walk(self, facts: HouseFacts, thing: Thing, distance: Distance, within: float) -> Movement:

@@ -37,8 +37,8 @@ BRING_SEVERAL_WORDINGS = (
     "bring me {things}", "fetch me {things}", "get {things} for me", "carry {things} over to me",
     "collect {things} and bring them here", "i would like to have {things} here",
 )  # fmt: skip
-REACH_M = 1.5  # from the setter to what is within its reach
-MIN_DISTANCE_M = REACH_M + 0.5  # from the setter to an object that it asks for
+SETTER_REACH_M = 1.5  # from the setter to what is within its reach
+MIN_DISTANCE_M = SETTER_REACH_M + 0.5  # from the setter to an object that it asks for
 SEVERAL_PROBABILITY = 0.5  # of several objects, if there are enough of a description
 HAND_OVER_WORDINGS = (
     "hand me the {thing}", "give me the {thing}", "pass me the {thing}", "hand the {thing} over to me",
@@ -52,7 +52,7 @@ class BringToSetter(PlaceObjects):
     """Base of instructions to carry objects to the setter."""
 
     setter: str  # role of the player to bring them to
-    reach: ClassVar[float] = REACH_M
+    reach: ClassVar[float] = SETTER_REACH_M
 
     def remaining(self, facts: HouseFacts, thing: Thing) -> float:
         return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - self.reach, 0.0)
@@ -71,9 +71,9 @@ class Bring(BringToSetter):
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         """Tests whether an object is within the setter's reach, and the setter has not walked up to it."""
         body = facts.bodies[self.setter]
-        in_reach = predicates.same_room(body.room, thing.room) and predicates.distance(body, thing) <= REACH_M
+        in_reach = predicates.same_room(body.room, thing.room) and predicates.distance(body, thing) <= SETTER_REACH_M
         origin = self.baseline[f"x_{thing.index}"], self.baseline[f"y_{thing.index}"]
-        return in_reach and math.dist(body.position, origin) > REACH_M
+        return in_reach and math.dist(body.position, origin) > SETTER_REACH_M
 
     def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         near = math.dist(facts.bodies[self.setter].position, thing.xy) <= MIN_DISTANCE_M

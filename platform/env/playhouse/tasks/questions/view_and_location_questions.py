@@ -12,7 +12,7 @@ from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers, ternary_predicates
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
-from interplay.env.playhouse.language.referring.styles import EVERYDAY
+from interplay.env.playhouse.language.referring.styles import CLEARLY_NEARER_M, EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
@@ -135,7 +135,6 @@ WHEREABOUTS_WORDINGS = (
     "can you tell me where the {thing} is?", "where can i find the {thing}?", "where do you see the {thing}?",
     "please say where the {thing} is",
 )  # fmt: skip
-CLEARLY_NEARER_M = 0.3  # meters by which the nearest thing is nearer than the next, so that the answer is beyond doubt
 NOTHING = "nothing"
 NEXT_TO_PREPOSITIONS = ("next to", "beside", "by", "near", "close to")  # all true of a thing next to another
 NEAR_PREPOSITIONS = ("near", "close to")
