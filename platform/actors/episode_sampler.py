@@ -83,7 +83,11 @@ class EpisodeSampler:
         return {"drawn": self._drawn, "episodes": len(self._ids)}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Restores a result of `state`."""
+        """Restores a result of `state`.
+
+        Raises:
+            ValueError: it is of another number of episodes.
+        """
         if state["episodes"] != len(self._ids):
             raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]

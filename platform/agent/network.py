@@ -30,7 +30,7 @@ from interplay.agent.transformer import Block, LatentCrossAttention
 class AgentOutput(NamedTuple):
     """Outputs for [T, B] observations. Parts that the world does not have are None."""
 
-    core: Tensor  # [T, B, D], the input of every head but the utility's
+    core: Tensor  # [T, B, 2 D], with `policy_remembers=false` [T, B, D]: the input of every head but the utility's
     movement: Tensor | None  # [T, B, ...], of the movement head; `MovementHead.logits` continues from it
     gate: Tensor | None  # [T, B], logit of speaking
     value: Tensor  # [T, B]
@@ -42,7 +42,7 @@ class AgentOutput(NamedTuple):
 class StepFeatures(NamedTuple):
     """Features of N single steps, before the recurrent core."""
 
-    aggregate: Tensor  # [N, D / 2]
+    aggregate: Tensor  # [N, D]; D is `AgentConfig.lstm`
     vision: Tensor | None  # [N, E], what CSS reads of the image: see `Agent.match`
     language: Tensor | None  # [N, W], text features alone
 
@@ -170,7 +170,7 @@ class Agent(nn.Module):
             self.css = ScalarHead(pair, config.contrast_hidden)
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
-        """The state at the start of an episode, [B, D]."""
+        """The state at the start of an episode, for B = `lanes`."""
         return self.memory.initial_state(lanes)
 
     @property
@@ -220,7 +220,7 @@ class Agent(nn.Module):
         The heads compute in float32 even under autocast: rewards are differences of utilities and ratios are
         exponentials of log-probabilities, so the agent would learn from their rounding errors.
         """
-        aggregate = torch.unflatten(features.aggregate, 0, first.shape)  # [T, B, D / 2]
+        aggregate = torch.unflatten(features.aggregate, 0, first.shape)  # [T, B, D]
         remembered, state = self.memory(aggregate, first, state, step)
         with torch.autocast(first.device.type, enabled=False):
             aggregate = aggregate.float()

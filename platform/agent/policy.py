@@ -68,7 +68,7 @@ def _choose(agent: Agent, output: AgentOutput, noise: Noise, greedy: bool) -> di
 
     Waits for a GPU once to learn which lanes speak, and once for each token that they write.
     """
-    core = output.core[0]  # [B, D]
+    core = output.core[0]  # [B, the width of the core]
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8, device=core.device)
     movement_log_prob = core.new_zeros(lanes, layout.actions_per_step)

@@ -166,7 +166,11 @@ def read(path: Path) -> Checkpoint:
 
 
 def complete(root: Path) -> list[Path]:
-    """The folders of the complete checkpoints under `root`, oldest first."""
+    """The folders of the complete checkpoints under `root`, oldest first.
+
+    Raises:
+        CheckpointError: `root` is a file.
+    """
     if not root.exists():
         return []
     if not root.is_dir():
