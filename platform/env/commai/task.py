@@ -126,8 +126,10 @@ def _holds(condition: Callable[..., Any]) -> Callable[[Any], Any]:
             states = [event.state, event.second_state]
         try:
             return condition(*states)
-        except AttributeError:  # the state does not have that attribute yet
-            return False
+        except AttributeError as error:
+            if isinstance(error.obj, State | None):  # the state does not have that attribute yet, or it is None
+                return False
+            raise
 
     return holds
 

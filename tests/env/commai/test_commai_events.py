@@ -206,6 +206,23 @@ def test_state_changes_are_seen_from_start_to_end_and_by_both_states() -> None:
     assert log == ["start", "x", "alone"]
 
 
+def test_a_condition_that_fails_on_other_things_than_a_missing_attribute_of_the_state_raises() -> None:
+    class Misspelled(Task):
+        def __init__(self) -> None:
+            super().__init__(max_time=50)
+
+        @on_start()
+        def begin(self, event: Any) -> None:
+            self.state.text = "a"
+
+        @on_state_changed(lambda state: state.text.lenght() == 1)
+        def changed(self, event: Any) -> None:
+            self.set_reward(1)
+
+    with pytest.raises(AttributeError, match="lenght"):
+        talk(environment_of(Misspelled()), "x")
+
+
 def test_events_by_the_names_of_what_they_hold() -> None:
     assert api.MessageReceived(message="a.").is_message("a", ".")
     assert api.OutputMessageUpdated(output_message="b").output_message == "b"
