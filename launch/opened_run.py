@@ -14,6 +14,7 @@ import torch
 from interplay.core.settings_validation import did_you_mean
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
+from interplay.stages.rounds import replaced_settings
 from interplay.stages.run import Run, env_if_recorded, open_run
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,8 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
     """As `opened`, for work that may be refused: a new run with nothing but empty folders of these stages is removed
     then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind.
 
-    Warns of presets that the last command of the run had and this one has not.
+    Warns of presets that the last command of the run had and this one has not, and says which typed settings a later
+    round replaces.
     """
     root = config.run.root
     made = [folder for folder in (root, *root.parents) if not folder.exists()]
@@ -44,6 +46,14 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
                 root,
                 " and ".join(missing),
             )
+        for stage in stages:
+            for replaced in replaced_settings(config, stage):
+                logger.info(
+                    "round %d goes on from the agent of the round before: %s; name a stage of a certain round, as "
+                    "round-1/reward, to choose another",
+                    run.round,
+                    replaced,
+                )
         yield run
     except Exception:
         if root in made and _is_unused(root, stages):

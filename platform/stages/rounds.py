@@ -12,10 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from interplay.core.settings_group import settings_group
 from interplay.stages.config import Config
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 SHARED_STAGES = ("collect", "clone", "clone-setter")
+OF_ROUND_BEFORE = {"collect_agent": ("solver", "checkpoint"), "reinforce": ("start",)}  # set from the second round on
 STAGE_OF_ROUND = re.compile(r"round-(\d+)/([\w-]+)")  # names a stage of a certain round, as in reinforce.start
 
 
@@ -48,6 +50,19 @@ def config_of_round(config: Config) -> Config:
         collect_agent=replace(config.collect_agent, solver="agent", checkpoint=recorded),
         reinforce=replace(config.reinforce, start=improved),
     )
+
+
+def replaced_settings(config: Config, stage: str) -> list[str]:
+    """The typed settings of a stage that `config_of_round` replaces, each with its value: "reinforce.start is
+    round-1/reinforce, not clone"."""
+    section, typed = settings_group(stage), {word.lstrip("+").partition("=")[0] for word in config.run.typed}
+    chosen = config_of_round(config)
+    found = []
+    for name in OF_ROUND_BEFORE.get(section, ()):
+        before, now = (getattr(getattr(each, section), name) for each in (config, chosen))
+        if before != now and f"{section}.{name}" in typed:
+            found.append(f"{section}.{name} is {now}, not {before}")
+    return found
 
 
 def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:

@@ -15,9 +15,10 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.launch.cli import configured, main
+from interplay.launch.opened_run import opened_for_work
 from interplay.learner import checkpoint
 from interplay.stages.episode_snapshot import freeze_once
-from interplay.stages.rounds import config_of_round
+from interplay.stages.rounds import config_of_round, replaced_settings
 from interplay.tracking.run_summary import read_run_summary
 
 TINY_ROUND = ("evaluate.kinds=[go]", "evaluate.episodes=4", "evaluate.chance=false", "experiment=demo")
@@ -219,6 +220,19 @@ def test_a_stage_of_another_round_is_kept_where_it_is_named() -> None:
     assert agents() == ("round-2/reinforce", "round-2/reinforce"), "in place of the preset's `reward` and `clone`"
     assert agents("reinforce.start=round-1/reward") == ("round-1/reward", "round-2/reinforce")
     assert agents("collect_agent.checkpoint=round-1/reinforce") == ("round-2/reinforce", "round-1/reinforce")
+
+
+def test_typed_settings_that_a_later_round_replaces_are_named(
+    first: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root, said = copied(first, tmp_path), "reinforce.start is round-1/reinforce, not clone"
+    assert replaced_settings(configured("reinforce", settings(root, "reinforce.start=clone")), "reinforce") == []
+    later = configured("reinforce", settings(root, "run.round=2", "reinforce.start=clone"))
+    assert replaced_settings(later, "reinforce") == [said] and replaced_settings(later, "collect-agent") == []
+    kept = configured("reinforce", settings(root, "run.round=2", "reinforce.start=round-1/reward"))
+    assert replaced_settings(kept, "reinforce") == []
+    with caplog.at_level("INFO"), opened_for_work(later, "reinforce"):
+        assert said in caplog.text
 
 
 def test_other_sizes_may_be_chosen_for_a_later_round(first: Path, tmp_path: Path) -> None:
