@@ -64,7 +64,7 @@ class RuntimeConfig:
     """
 
     kind: Literal["in_process", "ray"] = "in_process"  # one process, or workers on one or more machines
-    threads: int = 1  # of torch in the learner (in process: without overlap); more than one is slow on busy cores
+    threads: int = 1  # of torch in the learner (in process: one with overlap); more than one is slow on busy cores
     # In process: train baselines at the same time as the stages, in another process, where cores and memory suffice.
     concurrent_baselines: bool = True
     overlap: bool = True  # in process: play the next unroll during learning; the policy lag is exactly one
@@ -115,6 +115,11 @@ class RuntimeConfig:
             check_at_least(1, self, "unrolls_per_batch", group="runtime.")
         if self.kind == "in_process":
             self._refuse_what_ray_needs()
+            if self.overlap and self.threads > 1:
+                raise ValueError(
+                    f"runtime.threads={self.threads} and runtime.overlap=true: acting and learning have one thread of "
+                    "torch each; set runtime.overlap=false, or runtime.threads=1"
+                )
             return
         if not self.overlap:
             raise ValueError("runtime.overlap=false is of runtime=in_process; under Ray, set runtime.max_lag=0")

@@ -296,6 +296,15 @@ def test_unreadable_or_overwriting_values_are_refused(typed: str, told: str) -> 
     assert told in said[0] and len(said) == (3 if "datasets=3" in typed else 1)  # a line for each stage
 
 
+def test_threads_that_overlap_would_not_use_are_refused() -> None:
+    assert problems("runtime.threads=4") == (
+        "runtime: runtime.threads=4 and runtime.overlap=true: acting and learning have one thread of torch each; set "
+        "runtime.overlap=false, or runtime.threads=1",
+    )
+    assert compose(["runtime.threads=4", "runtime.overlap=false"]).runtime.learner_threads == 4
+    assert compose(["runtime=ray", "runtime.threads=4"]).runtime.threads == 4
+
+
 def test_one_buffer_suffices_without_prefetching() -> None:
     one = ("clone.dataset.blocks=1", "reward.dataset.blocks=1", "reinforce.actor.blocks=1")
     compose([*one, "runtime.overlap=false"])
