@@ -50,9 +50,10 @@ class ContinuationConfig:
         of_cutting = [each for each in fields(self) if each.name in ("split", "scenarios", "kinds", "context_steps")]
         changed = [each.name for each in of_cutting if getattr(self, each.name) != each.default]
         if self.suite and changed:
+            names = ", ".join(f"continuation.{name}" for name in changed)
             raise ValueError(
-                f"{', '.join(f'continuation.{name}' for name in changed)}: of use where scenarios are cut, and those "
-                f"of continuation.suite={self.suite} already are; leave them out, or continuation.suite"
+                f"{names}: no effect with continuation.suite={self.suite}, whose scenarios are already cut; leave out "
+                "one or the other"
             )
 
 

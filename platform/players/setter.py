@@ -144,7 +144,7 @@ class SetterConfig:
             ):
                 wrong.append(f"{name}={dict(weights)}: weights are finite and not negative, and one is above 0")
             elif weights and name != "kinds" and self.sample_by == "kinds":
-                wrong.append(f"{name}={dict(weights)}: of use with setter.sample_by=cues only; add that")
+                wrong.append(f"{name}={dict(weights)} has no effect without setter.sample_by=cues: add it")
         wrong += step_range_problems(self, ("delay_steps", "patience", "pause"))
         for name in ("modifier_chance", "chain_chance", "thanks_chance"):
             if not 0.0 <= getattr(self, name) <= 1.0:

@@ -34,7 +34,7 @@ FEW = ContinuationConfig(scenarios=2, context_steps=3)
 
 
 def test_choices_of_a_cut_are_refused_where_a_suite_is_named() -> None:
-    told = r"continuation.scenarios, continuation.kinds: of use where .* those of continuation.suite=a.zip already are"
+    told = r"continuation.scenarios, continuation.kinds: no effect with continuation.suite=a.zip, .* already cut"
     with pytest.raises(ValueError, match=told):
         ContinuationConfig(suite="a.zip", kinds=("go",), scenarios=3)
     ContinuationConfig(suite="a.zip", continuations=3, steps=9, seed=1)

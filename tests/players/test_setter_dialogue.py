@@ -174,7 +174,9 @@ def test_unknown_cues_and_modifiers_are_named() -> None:
 
 
 def test_cues_that_a_setter_of_kinds_would_not_use_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"cues=.*: of use with setter.sample_by=cues only.*modifiers=\{'in verse'"):
+    with pytest.raises(
+        ValueError, match=r"cues=.* has no effect without setter.sample_by=cues.*modifiers=\{'in verse'"
+    ):
         SetterConfig(cues={"go somewhere": 1.0}, modifiers={"in verse": 1.0})
 
 
