@@ -252,10 +252,13 @@ def _by_probe(values: Iterable[tuple[int, float]]) -> list[float]:
 
 
 def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, Sequence[ProbeResult]]:
-    """The results of the first agent that has any, and of those that played the same probes with the same time limits
-    and holding time; others are named in a warning."""
+    """The results of the first agent that has any, and of those that played the same probes with the same words, time
+    limits and holding time; others are named in a warning."""
     played = {agent: results for agent, results in by_agent.items() if results}
-    probes = {agent: {(r.kind, r.index, r.seed, r.limit, r.hold) for r in results} for agent, results in played.items()}
+    probes = {
+        agent: {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in results}
+        for agent, results in played.items()
+    }
     first = next(iter(played), "")
     for agent in [each for each in played if probes[each] != probes[first]]:
         logger.warning(

@@ -63,16 +63,19 @@ def has_results(
     probes: Sequence[Probe],
     counterfactuals: Sequence[Probe] = (),
 ) -> bool:
-    """Whether the agent of this checkpoint has played all of these, and success had to last as long."""
+    """Whether the agent of this checkpoint has played all of these, and success had to last as long.
+
+    Another version of the world may draw other tasks in the same houses, so the words are compared as well.
+    """
     file = _file(folder, agent)
     if not file.exists() or not is_same_player(read_json(file).get("agent"), checkpoint):
         return False
-    own, other = (
-        {(each.kind, each.index, each.hold) for each in read_results(folder, agent, words)}
-        for words in (OWN_WORDS, OTHER_WORDS)
-    )
-    wanted = ({(each.kind, each.index, each.hold) for each in drawn} for drawn in (probes, counterfactuals))
-    return own == next(wanted) and other >= next(wanted)
+    own, other = (_played(read_results(folder, agent, words)) for words in (OWN_WORDS, OTHER_WORDS))
+    return own == _played(probes) and other >= _played(counterfactuals)
+
+
+def _played(probes: Sequence[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int]]:
+    return {(each.kind, each.index, each.seed, each.instruction, each.hold) for each in probes}
 
 
 def write_chance(folder: StageFolder, chance: Mapping[str, ChanceLevel]) -> None:

@@ -127,6 +127,21 @@ def test_results_of_another_holding_time_are_not_compared(
     assert "expert played other probes than bc, or with other limits" in caplog.text
 
 
+def test_results_of_other_words_in_the_same_houses_are_neither_kept_nor_compared(
+    evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a version that drew other tasks."""
+    root = copied(evaluated, tmp_path)
+    now = content(root, "expert.json")
+    before = {**now, "results": [{**row, "instruction": "do something else"} for row in now["results"]]}
+    (root / "run" / "evaluate" / "expert.json").write_text(json.dumps(before))
+    interplay("report", tiny(root, *PROBES))
+    assert set(json.loads((root / "run" / "summary.json").read_text())["probes"]["go"]) == {"bc"}
+    assert "expert played other probes than bc" in caplog.text
+    interplay("evaluate", tiny(root, *PROBES))
+    assert content(root, "expert.json") == now, "it has played again"
+
+
 def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
     root = copied(evaluated, tmp_path)
     first, played = content(root, "bc.json"), root / "run" / "evaluate" / "bc.json"
