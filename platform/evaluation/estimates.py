@@ -7,7 +7,7 @@ draws whole episodes and keeps the correlation between the agents. Every interva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -18,6 +18,7 @@ from interplay.env.arrays import Float64Array
 
 CONFIDENCE = 0.95
 RESAMPLES = 4000
+SAME = 1e-9  # values that differ by less, as by rounding, are equal
 
 Statistic = Callable[[Float64Array, Float64Array], Float64Array]
 
@@ -26,7 +27,7 @@ Statistic = Callable[[Float64Array, Float64Array], Float64Array]
 class Estimate:
     """A value, its confidence interval, and the number of episodes (or pairs of episodes) behind it.
 
-    A mean or a difference of one episode has no interval: `low` and `high` are nan.
+    Without an interval, as of a mean of one episode, `low` and `high` are nan.
     """
 
     value: float
@@ -118,6 +119,30 @@ def paired_bootstrap(
     return Estimate(value, float(low), float(high), len(ours))
 
 
+def share_difference(
+    candidate: ArrayLike, baseline: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None = None
+) -> Estimate:
+    """The mean difference of paired outcomes (true or false), [n] each, with a paired bootstrap interval.
+
+    Where all resamples have the same difference, as of two agents that solve everything or nothing, the bootstrap sees
+    no spread. The interval then reaches as far to both sides as Wilson's of 0 of n, and is cut at -1 and 1.
+    """
+    found = paired_bootstrap(candidate, baseline, rng, strata=strata)
+    if found.low != found.high:  # as those of one episode, which are nan
+        return found
+    reach = float(wilson_bounds(0, found.n)[1])
+    return replace(found, low=max(found.value - reach, -1.0), high=min(found.value + reach, 1.0))
+
+
+def share_ratio(
+    candidate: ArrayLike, baseline: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None = None
+) -> Estimate:
+    """The ratio of the means of paired outcomes, [n] each, with a paired bootstrap interval; nan where all resamples
+    have the same finite ratio, which shows no spread."""
+    found = paired_bootstrap(candidate, baseline, rng, statistic=mean_ratio, strata=strata)
+    return replace(found, low=math.nan, high=math.nan) if found.low == found.high < math.inf else found
+
+
 def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
     """Two-sided exact p-value that paired outcomes [n] differ: a fair coin over the pairs that disagree (McNemar).
 
@@ -135,18 +160,22 @@ def mean(values: ArrayLike, rng: np.random.Generator) -> Estimate:
     return paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng)
 
 
-def student_mean(values: Sequence[float], among: int = 1) -> Estimate:
-    """The mean of `values` [n], as of seeds, with Student's 95% interval; infinite for a single one.
+def student_mean(values: ArrayLike, among: int = 1, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The mean of `values` [n], as of seeds, with Student's 95% interval.
 
-    `among`: the number of such intervals that hold together at 95% (Bonferroni), where the lowest or highest of several
-    is looked at.
+    A single value, and values that are all equal, show no spread: their interval is nan.
+
+    Args:
+        among: the number of such intervals that hold together at 95% (Bonferroni), where the lowest or highest of
+            several is looked at.
+        within: the lowest and the highest possible mean, at which the interval is cut.
     """
-    n = len(values)
-    mean = float(np.mean(values)) if n else math.nan
-    if n < 2:
-        return Estimate(mean, -math.inf, math.inf, n)
-    half = student_t(n - 1, 1 - (1 - CONFIDENCE) / among) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Estimate(mean, mean - half, mean + half, n)
+    found = np.asarray(values, np.float64)
+    n, mean = len(found), float(found.mean()) if len(found) else math.nan
+    if n < 2 or np.ptp(found) < SAME:
+        return Estimate(mean, math.nan, math.nan, n)
+    half = student_t(n - 1, 1 - (1 - CONFIDENCE) / among) * float(found.std(ddof=1)) / math.sqrt(n)
+    return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
 
 
 def student_t(freedom: int, confidence: float) -> float:
@@ -163,15 +192,10 @@ def student_t(freedom: int, confidence: float) -> float:
 def student_difference(candidate: ArrayLike, baseline: ArrayLike) -> Estimate:
     """The mean difference of paired shares [n] with Student's interval over the pairs, cut at -1 and 1.
 
-    For few pairs, as of people, for which a bootstrap's interval is too narrow. Equal differences, as of a single pair,
-    show no spread: their interval is nan.
+    For few pairs, as of people, for which a bootstrap's interval is too narrow.
     """
     ours, theirs = _paired(candidate, baseline)
-    gaps = ours - theirs
-    if np.all(gaps == gaps[0]):
-        return Estimate(float(gaps[0]), math.nan, math.nan, len(gaps))
-    found = student_mean(gaps.tolist())
-    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
+    return student_mean(ours - theirs, within=(-1.0, 1.0))
 
 
 def pooled_share(right: ArrayLike, total: ArrayLike, rng: np.random.Generator) -> Estimate:

@@ -26,8 +26,11 @@ from interplay.evaluation.estimates import Estimate, SuccessCurve
 from interplay.evaluation.metric_curves import smoothed
 from interplay.evaluation.report_data import MetricCurve, RewardPoint, UtilityTrace
 
-# Okabe and Ito's color-blind safe palette, lightened for dark pages
-COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
+# Okabe and Ito's color-blind safe palette, lightened for dark pages, and further ones for runs with many agents
+COLORS = (
+    *("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b"),
+    *("#7a5cc4", "#8f4b2e", "#35bccb", "#9ab02c", "#d1495b", "#4a5f9e"),
+)
 HIGHEST_SHARE = 1.05  # where an axis of shares ends
 MAX_UTTERANCE_CHARACTERS = 32  # shown on a utility trace
 LINE_STYLES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
@@ -329,7 +332,9 @@ def _means(axes: Axes, at: Float64Array, samples: Sequence[Float64Array], color:
     """A line of means with a band of two standard errors; values that were not measured are NaN."""
     measured = [values[~np.isnan(values)] for values in samples]
     middle = np.array([values.mean() for values in measured])
-    error = np.array([2 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0 for values in measured])
+    error = np.array(
+        [2 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan for values in measured]
+    )
     axes.fill_between(at, middle - error, middle + error, color=color, alpha=0.16, linewidth=0)
     axes.plot(at, middle, color=color, markersize=3.5, **line)
 

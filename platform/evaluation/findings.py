@@ -13,11 +13,11 @@ from interplay.evaluation.estimates import (
     Estimate,
     SuccessCurve,
     auc,
-    mean,
-    mean_ratio,
-    paired_bootstrap,
     pooled_share,
+    share_difference,
+    share_ratio,
     sign_test,
+    student_mean,
     success_curve,
     success_share,
 )
@@ -52,19 +52,19 @@ class Comparison:
 
 @dataclass(frozen=True)
 class MeanChange:
-    """A mean at the start and at the end, over the same episodes; `error` is one standard error of the change."""
+    """A mean at the start and at the end, over the same episodes."""
 
     updates: tuple[int, int]
     start: float
     end: float
-    error: float
+    change: Estimate  # with Student's interval over episodes
+    p_value: float  # of the exact sign test, which decides where all episodes change equally: `change` has no interval
 
     @property
     def verdict(self) -> int:
-        """+1 if it rose by more than two standard errors, -1 if it fell by more, else 0."""
-        if abs(self.end - self.start) <= 2 * self.error:
-            return 0
-        return 1 if self.end > self.start else -1
+        """+1 if it rose clearly, -1 if it fell clearly, else 0."""
+        clear = self.p_value < 0.05 if math.isnan(self.change.low) else self.change.excludes(0)
+        return int(np.sign(self.change.value)) if clear else 0
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,8 @@ def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
         tasks,
         baseline=success_share(others),
         candidate=success_share(wins),
-        difference=paired_bootstrap(wins, others, np.random.default_rng(BOOTSTRAP_SEED), strata=labels),
-        ratio=paired_bootstrap(
-            wins, others, np.random.default_rng(BOOTSTRAP_SEED), statistic=mean_ratio, strata=labels
-        ),
+        difference=share_difference(wins, others, np.random.default_rng(BOOTSTRAP_SEED), strata=labels),
+        ratio=share_ratio(wins, others, np.random.default_rng(BOOTSTRAP_SEED), strata=labels),
         p_value=sign_test(wins, others),
     )
 
@@ -145,39 +143,46 @@ def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     return RewardModelFigures(
         pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(BOOTSTRAP_SEED)),
         auc=auc(results.returns[known], results.success[known]),
-        swap_loss=None if both is None else paired_bootstrap(*both, np.random.default_rng(BOOTSTRAP_SEED)),
+        swap_loss=None if both is None else student_mean(both[0] - both[1]),
     )
 
 
 def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
     """Change of the modeled return of held-out episodes, first to last; None with fewer than two measurements.
 
-    Every measurement plays the same episodes with the same random numbers, so they are compared pair by pair.
+    Every measurement plays the same episodes with the same random numbers, so they are compared pair by pair. If
+    episodes were deleted during the training, it is the change since the first measurement without these.
     """
-    kept = [point for point in points if len(point.heldout) > 1]
+    kept = on_same_episodes([point for point in points if len(point.heldout) > 1])
     if len(kept) < 2:
         return None
     first, last = kept[0], kept[-1]
-    rises = np.subtract(last.heldout, first.heldout)
     return MeanChange(
         (first.update, last.update),
         float(np.mean(first.heldout)),
         float(np.mean(last.heldout)),
-        float(np.std(rises, ddof=1)) / math.sqrt(len(rises)),
+        student_mean(last.heldout - first.heldout),
+        sign_test(last.heldout, first.heldout),
     )
 
 
+def on_same_episodes(points: Sequence[RewardPoint]) -> list[RewardPoint]:
+    """The measurements of as many held-out episodes as the last one; fewer are there once some were deleted."""
+    return [point for point in points if len(point.heldout) == len(points[-1].heldout)]
+
+
 def answer_rewards(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
-    """Mean reward after each kind of answer, with its interval; kinds without answers are left out."""
-    return {
-        kind: mean(earned, np.random.default_rng(BOOTSTRAP_SEED)) for kind, earned in rewards.items() if len(earned)
-    }
+    """Mean reward after each kind of answer, with Student's interval; kinds without answers are left out."""
+    return {kind: student_mean(earned) for kind, earned in rewards.items() if len(earned)}
 
 
 def answer_margins(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
     """Mean reward of the first kind of answer minus that of each other kind, on the same questions."""
-    kinds = [kind for kind, earned in rewards.items() if len(earned)]
-    return {
-        kind: mean(np.subtract(rewards[kinds[0]], rewards[kind]), np.random.default_rng(BOOTSTRAP_SEED))
-        for kind in kinds[1:]
-    }
+    kinds = list(answer_rewards(rewards))
+    return {kind: student_mean(np.subtract(rewards[kinds[0]], rewards[kind])) for kind in kinds[1:]}
+
+
+def answer_steps(rewards: Mapping[str, Sequence[float]]) -> list[Estimate]:
+    """Mean reward of each kind of answer minus that of the next one, on the same questions."""
+    earned = [rewards[kind] for kind in answer_rewards(rewards)]
+    return [student_mean(np.subtract(better, worse)) for better, worse in pairwise(earned)]

@@ -64,7 +64,7 @@ def span(estimate: Estimate, *, points: bool = False, share: bool = False, signe
     for nan."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):
         return "–"
-    shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:+.2f}" if signed else "{:.2f}"
+    shown = "{:+z.0f}" if points else "{:.0f}%" if share else "{:+z.2f}" if signed else "{:z.2f}"
     scale = 100 if points or share else 1
     low, high = (
         ("∞" if end > 0 else "-∞") if math.isinf(end) else shown.format(scale * end)
@@ -80,7 +80,7 @@ def with_interval(share: Estimate) -> str:
 
 def points(difference: Estimate) -> str:
     """Formats a difference of shares: "+3 points"."""
-    return f"{100 * difference.value:+.0f} points"
+    return f"{100 * difference.value:+z.0f} points"
 
 
 def points_with_interval(difference: Estimate) -> str:
@@ -115,7 +115,7 @@ def _success(probes: ProbeResults | None) -> Headline:
         f"{baseline} {percent(found.baseline.value)} of the same"
     )
     often, interval = f", {times(found.ratio.value)} as often", f"95% interval of the ratio {span(found.ratio)}"
-    if not math.isfinite(found.ratio.value):  # the baseline solved none
+    if not math.isfinite(found.ratio.value) or math.isnan(found.ratio.low):  # as where the baseline solved none
         often, interval = "", points_with_interval(found.difference)
     verdicts = {0: _unclear(found), 1: f"{candidate} is better{often}", -1: f"{candidate} is worse{often}"}
     return Headline(
@@ -172,13 +172,13 @@ def _heldout_return(points: Sequence[RewardPoint], source: str) -> Headline:
     change = heldout_change(points)
     if change is None:
         return Headline(label, None, "Reinforcement has not recorded the return of held-out episodes.")
-    verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
+    verdict = {0: "did not clearly change", 1: "rose", -1: "fell"}[change.verdict]
     first, last = change.updates
     return Headline(
         label,
         f"{change.start:.2f} → {change.end:.2f}",
         f"Between updates {first} and {last} the return that {source} gives to held-out episodes {verdict} "
-        f"(change {change.end - change.start:+.2f}, two standard errors {2 * change.error:.2f}).",
+        f"(change {change.change.value:+z.2f}, 95% interval {span(change.change, signed=True)}).",
     )
 
 
@@ -240,13 +240,13 @@ def _answers(by_kind: Mapping[str, Sequence[float]]) -> Headline:
         verdict = f"The order is not as expected: {best} does not come first."
     else:
         verdict = "The intervals contain 0: no clear order."
-    listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
+    listed = ", ".join(f"{kind} {estimate.value:+z.2f}" for kind, estimate in rewards.items())
     margins_text = " and ".join(
-        f"{margin.value:+.2f} above {kind} (95% interval {span(margin, signed=True)})"
+        f"{margin.value:+z.2f} above {kind} (95% interval {span(margin, signed=True)})"
         for kind, margin in margins.items()
     )
     return Headline(
         label,
-        " / ".join(f"{estimate.value:+.2f}" for estimate in rewards.values()),
+        " / ".join(f"{estimate.value:+z.2f}" for estimate in rewards.values()),
         f"Mean reward after each kind of answer: {listed}; on the same questions {best} lies {margins_text}. {verdict}",
     )

@@ -73,11 +73,12 @@ def _shown(
             figures.reward_curve(held, "Modeled return", "Means with bands of two standard errors."),
             figures.true_success_curve(
                 held, None if parted is None else parted.update, "True success of the held-out episodes",
-                "The same episodes at every measurement. A dashed line: the first measurement at which true success is "
-                "below its best by more than two standard errors while the modeled return is not lower.",
+                "The same episodes at every measurement; bands of two standard errors. A dashed line: the first "
+                "measurement at which true success is below its best (exact sign test over the episodes, corrected for "
+                "the number of pairs of measurements) while the modeled return is not lower.",
             ),
         ] if held else [],
-        "parting": "" if not held else "The two do not part." if parted is None else (
+        "parting": "" if not held else "The two do not clearly part." if parted is None else (
             f"They part by update {parted.update}: since update {parted.best_update} true success has gone from "
             f"{percent(parted.success[0])} to {percent(parted.success[1])}, and the modeled return from "
             f"{parted.modeled[0]:.2f} to {parted.modeled[1]:.2f}."

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.evaluation.estimates import Estimate, paired_bootstrap, sign_test, success_share, wilson
+from interplay.evaluation.estimates import Estimate, share_difference, sign_test, success_share, wilson
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.report_data import AnswerCounts, PairedOutcomes, ProbeResults
 
@@ -93,7 +93,7 @@ def _compare(pairs: Sequence[PairedOutcomes]) -> Listening:
     own, other = (np.concatenate([getattr(pair, words) for pair in pairs]) for words in ("own", "other"))
     strata = np.repeat(np.arange(len(pairs)), [len(pair.own) for pair in pairs])
     rng = np.random.default_rng(LISTENING_BOOTSTRAP_SEED)
-    difference = paired_bootstrap(own, other, rng, strata=strata)
+    difference = share_difference(own, other, rng, strata=strata)
     return Listening(success_share(own), success_share(other), difference, sign_test(own, other))
 
 

@@ -5,12 +5,10 @@ Only orderings are compared, not absolute numbers: the paper's house, its raters
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from interplay.evaluation import findings
-from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison
 from interplay.evaluation.headlines import percent, span, times
 from interplay.evaluation.report_data import LEARNED, ProbeResults, ReportData
@@ -37,7 +35,7 @@ def orderings(data: ReportData) -> tuple[Ordering, ...]:
             lambda results: findings.joint_comparison(findings.at_half_time(results)),
             probes,
         ),
-        _answers(findings.answer_rewards(data.answer_rewards)),
+        _answers(data.answer_rewards),
         _swap(data),
     )
 
@@ -84,17 +82,15 @@ def _one_of_several(found: Comparison, tasks: int) -> int:
     return 0 if found.verdict < 0 and found.p_value * tasks >= 0.05 else found.verdict
 
 
-def _answers(rewards: Mapping[str, Estimate]) -> Ordering:
+def _answers(rewards: Mapping[str, Sequence[float]]) -> Ordering:
     claim = "A right answer earns reward, a plausible wrong one less, an incoherent one least"
-    estimates = list(rewards.values())
-    if len(estimates) < 2:
+    means, steps = findings.answer_rewards(rewards), findings.answer_steps(rewards)
+    if not steps:
         return Ordering(claim, None, "")
-    pairs = list(itertools.pairwise(estimates))
-    seen = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
-    if all(better.value > worse.value for better, worse in pairs) and estimates[0].low > 0:
-        clear = all(better.low > worse.high for better, worse in pairs)
-        return Ordering(claim, 1 if clear else 0, seen)
-    return Ordering(claim, -1 if any(better.high < worse.low for better, worse in pairs) else 0, seen)
+    right = next(iter(means.values()))
+    opposite = any(step.high < 0 for step in steps)
+    verdict = -1 if opposite else int(right.low > 0 and all(step.low > 0 for step in steps))
+    return Ordering(claim, verdict, ", ".join(f"{kind} {estimate.value:+z.2f}" for kind, estimate in means.items()))
 
 
 def _swap(data: ReportData) -> Ordering:

@@ -36,7 +36,7 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
         ("success", "Success on probes", lambda seed: seed.success, chance),
         ("early", "Success within half of the time limit", lambda seed: seed.early, {}),
     ):
-        drawn = _bars(seeds, shares, wilson)
+        drawn = _bars(seeds, shares)
         if drawn:
             dashes = " Dashes: chance." if guessing else ""
             found[name] = figures.grouped_bars(drawn, guessing, title, _spread(seeds, drawn) + dashes, legend=True)
@@ -46,9 +46,10 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
             apart,
             "Each agent against BC+RL",
             "success minus that of BC+RL, mean over the kinds of probes",
-            f"{_spread(seeds, {'': apart})} Green and red: the interval excludes 0.",
+            f"{_spread(seeds, {'': apart})}{' Agents count as independent.' if len(seeds) == 1 else ''} Green and red: "
+            "the interval excludes 0, as one of 20 does by chance.",
         )
-    heard = _bars(seeds, lambda seed: seed.listening, None)
+    heard = _bars(seeds, lambda seed: seed.listening, lowest=-1.0)
     if heard:
         title = "Listening: success under own words minus under other words"
         found["listening"] = figures.grouped_bars(
@@ -77,19 +78,22 @@ def _over(seeds: Sequence[SeedResults], drawn: Shown) -> str:
 
 
 def _bars(
-    seeds: Sequence[SeedResults], chosen: Callable[[SeedResults], Shares], within: Callable[[int, int], Estimate] | None
+    seeds: Sequence[SeedResults], chosen: Callable[[SeedResults], Shares], lowest: float = 0.0
 ) -> dict[str, dict[str, Estimate]]:
-    """Estimates by kind of probe and agent; `within` gives the interval of a single seed, from successes and probes."""
+    """Estimates by kind of probe and agent. A share of a single seed has Wilson's interval over its probes.
+
+    lowest: the lowest possible value; -1 of differences of shares, which have no interval over probes.
+    """
     bars: dict[str, dict[str, Estimate]] = {}
     for kind in dict.fromkeys(kind for seed in seeds for kind in seed.probes):
         probes = seeds[0].probes[kind]
         for agent in AGENTS:
             shares = [chosen(seed).get(agent, {}) for seed in seeds]
             values = [share[kind] for share in shares if kind in share]
-            if len(seeds) == 1 and values and within is not None:
-                bars.setdefault(kind, {})[agent] = within(round(values[0] * probes), probes)
+            if len(seeds) == 1 and values and not lowest:
+                bars.setdefault(kind, {})[agent] = wilson(round(values[0] * probes), probes)
             elif values:
-                bars.setdefault(kind, {})[agent] = _mean(values)
+                bars.setdefault(kind, {})[agent] = student_mean(values, within=(lowest, 1.0))
     return bars
 
 
@@ -105,21 +109,20 @@ def _minus_bc_rl(seeds: Sequence[SeedResults]) -> dict[str, Estimate]:
             error = 1.96 * math.sqrt(_variance(both[0], agent) + _variance(both[0], BC_RL))
             found[agent] = Estimate(values[0], values[0] - error, values[0] + error, 1)
         elif both:
-            found[agent] = _mean(values)
+            found[agent] = student_mean(values)
     return found
 
 
 def _variance(seed: SeedResults, agent: str) -> float:
-    """Of an agent's mean success over kinds, from the number of probes of one seed; two agents count as independent."""
-    terms = [seed.success[agent][kind] * (1 - seed.success[agent][kind]) / count for kind, count in seed.probes.items()]
+    """Of an agent's mean success over kinds, from the number of probes of one seed; two agents count as independent.
+
+    With one success and one failure more (Agresti and Caffo 2000), since a share of 0 or 1 has an error, too.
+    """
+    shares = {kind: (seed.success[agent][kind] * count + 1) / (count + 2) for kind, count in seed.probes.items()}
+    terms = [share * (1 - share) / (seed.probes[kind] + 2) for kind, share in shares.items()]
     return sum(terms) / len(terms) ** 2
-
-
-def _mean(values: Sequence[float]) -> Estimate:
-    """The mean over seeds; without an interval for a single one."""
-    return student_mean(values) if len(values) > 1 else Estimate(values[0], values[0], values[0], 1)
 
 
 def _by_kind(rows: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
     kinds = dict.fromkeys(kind for row in rows for kind in row)
-    return {kind: _mean([row[kind] for row in rows if kind in row]) for kind in kinds}
+    return {kind: student_mean([row[kind] for row in rows if kind in row]) for kind in kinds}

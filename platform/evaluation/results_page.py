@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -238,14 +239,15 @@ def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure
         "# Results\n",
         "Scripted setters, solvers and raters stand in for people in all of these runs. "
         f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
-        f"seeds, from {MIN_SEEDS} seeds on with 95% intervals (Student's t).\n",
+        f"seeds, from {MIN_SEEDS} seeds on with 95% intervals (Student's t) unless all seeds have the same value. Each "
+        "verdict is of its row alone: a finding without any effect holds by chance in 1 of 40 cases.\n",
         f"Budget of a seed: {_budget(seeds[0].budget)}.\n",
         "## The paper's findings\n",
         _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
         "## Success by agent\n",
         _shares(seeds, lambda seed: seed.success, chance=True),
         "## Listening: success under own words minus success under other words\n",
-        _shares(seeds, lambda seed: seed.listening, chance=False),
+        _shares(seeds, lambda seed: seed.listening, chance=False, within=(-1.0, 1.0)),
         "## Reward models on held-out episodes\n",
         _reward_models(seeds),
         *(["## Success by round\n", _shares(seeds, lambda seed: seed.rounds, chance=False)] if has_rounds else []),
@@ -274,15 +276,16 @@ def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
     quantity = finding.quantity
     if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
         quantity = quantity.replace("the longer BC", "BC")
-    return finding.claim, quantity, _text(lowest, "{:+.2f}"), verdict(measured)
+    return finding.claim, quantity, _text(lowest, "{:+z.2f}"), verdict(measured)
 
 
 def _shares(
     seeds: Sequence[SeedResults],
     chosen: Callable[[SeedResults], Mapping[str, Mapping[str, float]]],
     chance: bool,
+    within: tuple[float, float] = (0.0, 1.0),
 ) -> str:
-    """A table of agents by kinds of probe."""
+    """A table of agents by kinds of probe; `within`: the lowest and the highest possible value."""
     agents = dict.fromkeys(agent for seed in seeds for agent in chosen(seed))
     kinds = dict.fromkeys(kind for seed in seeds for kind in seed.probes)
     rows = []
@@ -291,7 +294,8 @@ def _shares(
     for agent in agents:
         found = [chosen(seed)[agent] for seed in seeds if agent in chosen(seed)]
         means = [_mean([shares[kind] for kind in kinds]) for shares in found if set(kinds) <= set(shares)]
-        rows.append((agent, *(_text([shares[k] for shares in found if k in shares]) for k in kinds), _text(means)))
+        columns = [*([shares[kind] for shares in found if kind in shares] for kind in kinds), means]
+        rows.append((agent, *(_text(values, within=within) for values in columns)))
     return _table(("agent", *kinds, "mean"), rows)
 
 
@@ -315,12 +319,15 @@ def _reward_models(seeds: Sequence[SeedResults]) -> str:
     return _table(("reward model of", *REWARD_MEASURES.values()), rows)
 
 
-def _text(values: Sequence[float], shown: str = "{:.2f}") -> str:
+def _text(values: Sequence[float], shown: str = "{:z.2f}", within: tuple[float, float] = (-math.inf, math.inf)) -> str:
+    """The mean over seeds, from `MIN_SEEDS` of them on with its interval; see `student_mean`."""
     if not values:
         return "–"
-    found = student_mean(values)
-    interval = f" ({shown.format(found.low)} to {shown.format(found.high)})" if found.n >= MIN_SEEDS else ""
-    return shown.format(found.value) + interval
+    found = student_mean(values, within=within)
+    has_interval = found.n >= MIN_SEEDS and not math.isnan(found.low)
+    return shown.format(found.value) + (
+        f" ({shown.format(found.low)} to {shown.format(found.high)})" if has_interval else ""
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

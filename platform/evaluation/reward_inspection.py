@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array
-from interplay.evaluation.estimates import Estimate, auc, paired_bootstrap, pooled_share
-from interplay.evaluation.findings import BOOTSTRAP_SEED
+from interplay.evaluation.estimates import CONFIDENCE, Estimate, auc, pooled_share, sign_test, student_mean
+from interplay.evaluation.findings import BOOTSTRAP_SEED, on_same_episodes
 from interplay.evaluation.report_data import RewardPoint
 
 GAP_EDGES = (1, 2, 4, 8, 16, 32)  # steps: the first gap of each group of pairs; the last group has no end
 CONFIDENCE_BINS = 8  # of the calibration, with equally many pairs each
-ERRORS = 2.0  # standard errors by which the true return has to fall for the modeled one to have parted from it
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,7 @@ def by_kind(episodes: Sequence[InspectedEpisode]) -> dict[str, KindOfEpisode]:
             solved=sum(solved) if known else None,
             pairs=_share_right([each.margins for each in own]),
             auc=auc([each.modeled_return for each in known], solved),
-            swap_loss=paired_bootstrap(swapped[:, 0], swapped[:, 1], np.random.default_rng(BOOTSTRAP_SEED))
-            if len(swapped)
-            else None,
+            swap_loss=student_mean(swapped[:, 0] - swapped[:, 1]) if len(swapped) else None,
         )
     return found
 
@@ -127,21 +124,21 @@ def parting(points: Sequence[RewardPoint]) -> Parting | None:
     """Where the modeled return of held-out episodes and their true success part; None if they do not.
 
     Every measurement plays the same episodes with the same random numbers, so two of them are compared episode by
-    episode: true success has fallen if its mean change since its best measurement is below minus `ERRORS` standard
-    errors, and the modeled return has not if its mean change is not below 0. Episodes whose true success is unknown
-    (NaN) are left out of it.
+    episode: true success has fallen if the exact sign test says so, and the modeled return has not if its mean is not
+    lower. One of many measurements is the best by chance alone and others lie below it, so the test is corrected for
+    the number of pairs of measurements (Bonferroni). Episodes whose true success is unknown (NaN) are left out of it.
     """
-    known = [point for point in points if np.isfinite(point.success).any()]
+    known = on_same_episodes([point for point in points if np.isfinite(point.success).any()])
     if len(known) < 2:
         return None
-    success = [float(np.nanmean(point.success)) for point in known]
+    success, pairs = [float(np.nanmean(point.success)) for point in known], len(known) * (len(known) - 1) // 2
     best = max(range(len(known)), key=lambda place: (success[place], -place))
     for place in range(best + 1, len(known)):
-        change = known[place].success - known[best].success
-        change = change[np.isfinite(change)]
-        error = float(np.std(change, ddof=1)) / len(change) ** 0.5 if len(change) > 1 else float("inf")
+        judged = np.isfinite(known[place].success) & np.isfinite(known[best].success)
+        now, before = known[place].success[judged], known[best].success[judged]
+        fell = judged.any() and now.mean() < before.mean() and sign_test(now, before) * pairs < 1 - CONFIDENCE
         modeled = float(known[best].heldout.mean()), float(known[place].heldout.mean())
-        if len(change) and change.mean() < -ERRORS * error and modeled[1] >= modeled[0]:
+        if fell and modeled[1] >= modeled[0]:
             return Parting(known[best].update, known[place].update, (success[best], success[place]), modeled)
     return None
 

@@ -19,6 +19,7 @@ from interplay.evaluation.estimates import (
     repeated_share,
     student_difference,
     success_share,
+    wilson_bounds,
 )
 from interplay.evaluation.report_data import ScenarioResults
 
@@ -78,6 +79,8 @@ def _curve(results: ScenarioResults, reached: Float64Array) -> SuccessCurve:
     by_scenario = (reached[:, :, None] <= moments).mean(1)  # [scenarios, steps + 1]
     draws = np.random.default_rng(SCENARIO_BOOTSTRAP_SEED).integers(0, len(reached), (RESAMPLES // 4, len(reached)))
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.asarray(np.quantile(by_scenario[draws].mean(1), [tail, 1 - tail], axis=0), np.float64)
+    share, alike = by_scenario.mean(0), np.ptp(by_scenario, axis=0) == 0
+    bounds = np.quantile(by_scenario[draws].mean(1), [tail, 1 - tail], axis=0)
+    low, high = np.where(alike, wilson_bounds(share * len(reached), len(reached)), bounds)  # see `repeated_share`
     seconds = (moments * results.seconds_per_step).astype(np.float64)
-    return SuccessCurve(seconds, by_scenario.mean(0), low, high, len(reached))
+    return SuccessCurve(seconds, share, low, high, len(reached))

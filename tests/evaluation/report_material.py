@@ -51,7 +51,7 @@ def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
 
 def reward_model() -> RewardModelResults:
     returns = np.linspace(-1, 1, 20)
-    return RewardModelResults(np.full(20, 8), np.full(20, 10), returns, returns > 0, returns - 0.5)
+    return RewardModelResults(np.full(20, 8), np.full(20, 10), returns, returns > 0, 0.9 * returns - 0.5)
 
 
 def material() -> ReportData:

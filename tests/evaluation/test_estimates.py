@@ -47,10 +47,23 @@ def test_wilson_refuses_more_successes_than_trials() -> None:
         estimates.wilson(4, 3)
 
 
-def test_paired_difference_of_equal_agents_is_exactly_zero() -> None:
+@pytest.mark.parametrize("strata", [None, ["go"] * 25 + ["lift"] * 25])
+@pytest.mark.parametrize("value", [-1, 0, 1])
+def test_a_difference_without_spread_reaches_as_far_as_none_of_all_probes(value: int, strata: list[str] | None) -> None:
     outcomes = rng().random(50) < 0.5
-    gap = estimates.paired_bootstrap(outcomes, outcomes, rng())
-    assert (gap.value, gap.low, gap.high, gap.n) == (0, 0, 0, 50)
+    ours, theirs = (outcomes, outcomes) if value == 0 else (np.full(50, value > 0), np.full(50, value < 0))
+    gap = estimates.share_difference(ours, theirs, rng(), strata=strata)
+    reach = estimates.wilson(0, 50).high
+    assert (gap.value, gap.low, gap.high, gap.n) == (value, max(value - reach, -1), min(value + reach, 1), 50)
+    ratio = estimates.share_ratio(outcomes, outcomes, rng(), strata=strata)
+    assert ratio.value == 1 and math.isnan(ratio.low) and math.isnan(ratio.high), "it would be 1.00 to 1.00"
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 0), (2, 2), (40, 0), (20, 10)])
+def test_the_interval_of_a_difference_contains_it_and_is_no_point(wins: int, losses: int) -> None:
+    ours, theirs = (np.isin(np.arange(40), np.arange(start, start + n)) for start, n in ((0, wins), (wins, losses)))
+    gap = estimates.share_difference(ours, theirs, rng())
+    assert -1 <= gap.low <= gap.value <= gap.high <= 1 and gap.low < gap.high
 
 
 def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
@@ -66,7 +79,14 @@ def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
 def test_a_mean_of_few_values_has_students_interval() -> None:
     found = estimates.student_mean([1.0, 2.0, 3.0])
     assert found.value == 2.0 and found.high - found.value == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
-    assert estimates.student_mean([1.0]).low == -math.inf
+    cut = estimates.student_mean([0.9, 0.7, 1.0], within=(0.0, 1.0))
+    assert cut.high == 1 and cut.low == estimates.student_mean([0.9, 0.7, 1.0]).low > 0
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [0.1 + 0.2, 0.3], [0.36] * 6])
+def test_values_without_spread_have_no_students_interval(values: list[float]) -> None:
+    found = estimates.student_mean(values)
+    assert found.n == len(values) and math.isnan(found.low) and math.isnan(found.high)
 
 
 @pytest.mark.parametrize(

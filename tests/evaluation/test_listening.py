@@ -121,7 +121,7 @@ def test_a_solver_that_ignores_the_words_succeeds_and_does_not_listen(
     joint = joint_listening(found, "BC+RL")
     assert joint is not None and joint.own.value == joint.other.value == 1 and joint.difference.value == 0
     assert "no sign that it listens" in headlines(ReportData(probes=found))[2].sentence
-    assert "<td>100%</td><td>100%</td><td>+0 points</td><td>+0 to +0</td><td>4</td>" in render_page(
+    assert "<td>100%</td><td>100%</td><td>+0 points</td><td>-49 to +49</td><td>4</td>" in render_page(
         ReportData(probes=found)
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +17,7 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.findings import heldout_change, reward_model_figures
-from interplay.evaluation.headlines import headlines, span
+from interplay.evaluation.headlines import headlines, points, span
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
@@ -154,6 +155,14 @@ def test_probes_without_films_and_other_words_are_not_said_to_be_missing() -> No
     assert "No agent was evaluated" not in page
 
 
+def test_ten_agents_have_ten_colors() -> None:
+    """As many as the run of a seed of `interplay orderings` has."""
+    steps = {f"agent{number}": {"go": np.array([1.0, np.nan])} for number in range(10)}
+    page = render_page(ReportData(probes=ProbeResults(steps, steps=4, seconds_per_step=0.5)))
+    keys = re.findall(r'class="key"><i style="background:(#\w+)"></i>(agent\d)', page)
+    assert len({color for color, _ in keys}) == len({agent for _, agent in keys}) == 10
+
+
 def test_a_full_report_has_every_section(whole: str) -> None:
     assert "Not run." not in whole
     assert "not run" not in whole
@@ -229,8 +238,22 @@ def test_a_degenerate_interval_is_explained() -> None:
 
 def test_zero_against_zero_has_no_ratio() -> None:
     none = ReportData(probes=probes(0.0, 0.0))
-    assert "no clear difference (difference +0 points, 95% interval +0 to +0)" in headlines(none)[0].sentence
+    assert "no clear difference (difference +0 points, 95% interval -2 to +2)" in headlines(none)[0].sentence
     assert "1.00 to 1.00" not in render_page(none)
+
+
+def test_agents_that_both_solve_everything_differ_by_less_than_the_probes_can_show() -> None:
+    alike = ReportData(probes=replace(probes(1.0, 1.0, n=8), joint=("go",)))
+    for found in headlines(alike)[:2]:
+        assert "no clear difference (difference +0 points, 95% interval -32 to +32)" in found.sentence
+    page = render_page(alike)
+    assert "+0 to +0" not in page and "1.00 to 1.00" not in page
+
+
+def test_a_difference_that_rounds_to_zero_has_no_minus() -> None:
+    nearly = Estimate(-0.001, -0.004, 0.004, 1000)
+    assert (points(nearly), span(nearly, points=True)) == ("+0 points", "+0 to +0")
+    assert (span(nearly), span(nearly, signed=True)) == ("0.00 to 0.00", "+0.00 to +0.00")
 
 
 def test_half_of_the_time_forgets_later_successes() -> None:
@@ -267,9 +290,11 @@ def test_a_loss_on_one_of_several_tasks_needs_to_be_clear_for_all_of_them_togeth
 
 def test_a_swapped_instruction_must_cost_return() -> None:
     model = reward_model()
-    gained = replace(model, swapped_returns=model.returns + 0.5)
+    gained = replace(model, swapped_returns=2 * model.returns - model.swapped_returns)
     assert orderings.orderings(ReportData(reward_model=model))[5].verdict == 1
     assert orderings.orderings(ReportData(reward_model=gained))[5].verdict == -1
+    two = replace(model, swapped_returns=np.array([*(model.returns[:2] - [0.1, 1.0]), *[np.nan] * 18]))
+    assert orderings.orderings(ReportData(reward_model=two))[5].verdict == 0
 
 
 def test_episodes_without_another_instruction_do_not_count_as_swapped() -> None:
@@ -295,6 +320,18 @@ def test_a_right_answer_must_earn_something() -> None:
     assert orderings.orderings(ReportData(answer_rewards=ordered))[4].verdict == 0
 
 
+def test_answers_to_the_same_questions_are_compared_question_by_question() -> None:
+    """Questions differ far more than the answers to one, so the intervals of the kinds overlap."""
+    levels = np.array([1.0, 3.0, 5.0, 7.0])
+    shifted = {kind: (levels - step).tolist() for kind, step in (("correct", 0.0), ("plausible", 1.0), ("odd", 2.0))}
+    rewards = {kind: [value + 0.1 * (-1) ** n * len(kind) / 7 for n, value in enumerate(each)]
+               for kind, each in shifted.items()}  # fmt: skip
+    rewards["correct"] = [value + 4 for value in rewards["correct"]]
+    assert orderings.orderings(ReportData(answer_rewards=rewards))[4].verdict == 1
+    two = {kind: each[:2] for kind, each in rewards.items()}
+    assert orderings.orderings(ReportData(answer_rewards=two))[4].verdict == 0, "two questions show no order"
+
+
 def test_material_that_does_not_fit_together_is_refused() -> None:
     with pytest.raises(ValueError, match="1 pictures and 2 captions"):
         Filmstrip("A", "go", "solved", [picture(1)], ["0 s", "1 s"])
@@ -308,7 +345,7 @@ def test_probe_results_refuse_unpaired_episodes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "words", "verdict"), [(1.0, "rose", 1), (-1.0, "fell", -1), (0.01, "within its error", 0)]
+    ("end", "words", "verdict"), [(1.0, "rose", 1), (-1.0, "fell", -1), (0.01, "did not clearly change", 0)]
 )
 def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
@@ -343,8 +380,35 @@ def test_the_modeled_return_is_compared_pair_by_pair() -> None:
     change = heldout_change([RewardPoint(0, start[:0], start), RewardPoint(9, start, start + rises)])
     assert change is not None and change.updates == (0, 9)
     assert change.end - change.start == pytest.approx(0.5)
-    assert change.error == pytest.approx(np.std(rises, ddof=1) / 2)
+    assert change.change.high - 0.5 == pytest.approx(3.1824 * np.std(rises, ddof=1) / 2, rel=1e-4)
     assert change.verdict == 1
+
+
+@pytest.mark.parametrize(
+    ("rises", "verdict"),
+    [
+        ([0.1, 1.0], 0),  # by 2.4 standard errors, of two episodes
+        ([0.5, 1.5, 0.1, 2.0], 0),  # by 2.4, of the four of experiment=house
+        ([0.9, 1.1, 0.7, 1.3], 1),
+        ([1.0] * 4, 0),  # without spread the sign test decides
+        ([1.0] * 9, 1),
+        ([-1.0] * 9, -1),
+        ([0.0] * 9, 0),
+    ],
+)
+def test_few_episodes_show_only_large_changes_of_return(rises: list[float], verdict: int) -> None:
+    start = np.arange(len(rises), dtype=float)
+    change = heldout_change([RewardPoint(0, start, start), RewardPoint(9, start, start + rises)])
+    assert change is not None and change.verdict == verdict
+
+
+def test_returns_of_other_numbers_of_episodes_are_not_paired() -> None:
+    """Held-out episodes can be deleted between two measurements."""
+    points = [RewardPoint(at, np.zeros(2), np.arange(n) + at) for at, n in ((0, 4), (10, 3), (20, 3))]
+    change = heldout_change(points)
+    assert change is not None and change.updates == (10, 20)
+    assert heldout_change(points[:2]) is None
+    assert "change of" not in render_page(ReportData(reward_points=points))
 
 
 def test_answers_out_of_order_are_called_so() -> None:

@@ -47,6 +47,7 @@ def line(page: str, start: str) -> str:
         ([0.4, 0.5, 0.6], "holds"),
         ([-0.4, -0.5, -0.6], "does not hold"),
         ([-0.4, 0.1, 0.6], "unclear"),
+        ([0.02, 0.02, 0.02], "unclear"),  # one probe of fifty with each seed: no spread to judge by
     ],
 )
 def test_a_claim_needs_three_seeds_whose_interval_excludes_zero(values: list[float], said: str) -> None:
@@ -144,7 +145,8 @@ def test_seeds_are_averaged_by_agent_and_kind() -> None:
     page = render_results([SEED, other], {})
     assert line(page, "bc_rl").startswith("| bc_rl | 0.80 | 0.30 |"), "two seeds bound nothing"
     third = replace(SEED, seed=3, success={**SEED.success, "bc_rl": {"go": 0.8, "position": 0.3}})
-    assert line(render_results([SEED, other, third], {}), "bc_rl").startswith("| bc_rl | 0.80 (0.55 to 1.05) |")
+    assert line(render_results([SEED, other, third], {}), "bc_rl").startswith("| bc_rl | 0.80 (0.55 to 1.00) | 0.30 |")
+    assert line(render_results([SEED, other, third], {}), "chance") == "| chance | 0.10 | 0.05 |  |", "no 0.10 to 0.10"
     assert line(page, "chance").startswith("| chance | 0.10 ")
     assert "Seeds of training: 1, 2." in page and "50 go, 50 position" in page
     assert "Budget of a seed: demonstrations 8,000, updates of cloning 60." in page
@@ -177,17 +179,21 @@ def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seed
     three = results_figures([SEED, replace(SEED, seed=2), replace(SEED, seed=3)])
     assert "Wilson" in one.caption and "Mean of 3 seeds" in three["success"].caption
     assert three["returns"].svg.count("seed ") >= 3
-    bars = _bars([SEED, replace(SEED, success={"bc_rl": {"go": 0.7}})], lambda seed: seed.success, wilson)
-    assert bars["go"]["bc_rl"] == student_mean([0.9, 0.7])
-    assert bars["go"]["bc"] == Estimate(0.2, 0.2, 0.2, 1), "no interval over seeds of one seed's agent"
-    assert _bars([SEED], lambda seed: seed.success, wilson)["go"]["bc"] == wilson(10, 50)
+    bars = _bars([SEED, replace(SEED, success={"bc_rl": {"go": 0.7}})], lambda seed: seed.success)
+    assert bars["go"]["bc_rl"] == student_mean([0.9, 0.7], within=(0, 1)) == Estimate(pytest.approx(0.8), 0, 1, 2)
+    assert bars["go"]["bc"].value == 0.2 and math.isnan(bars["go"]["bc"].low), "of a single seed's agent"
+    assert _bars([SEED], lambda seed: seed.success)["go"]["bc"] == wilson(10, 50)
+    assert math.isnan(_bars([SEED], lambda seed: seed.listening, lowest=-1.0)["go"]["bc_rl"].low)
 
 
 def test_agents_are_compared_with_bc_rl_in_the_mean_over_kinds() -> None:
     one = _minus_bc_rl([SEED])
     assert list(one) == ["bc", "bc_long"] and one["bc"].value == pytest.approx((0.2 - 0.9 + 0.1 - 0.3) / 2)
-    variance = (0.2 * 0.8 + 0.1 * 0.9 + 0.9 * 0.1 + 0.3 * 0.7) / 50 / 4
+    shares = [(wins + 1) / 52 for wins in (10, 5, 45, 15)]
+    variance = sum(share * (1 - share) for share in shares) / 52 / 4
     assert one["bc"].high - one["bc"].value == pytest.approx(1.96 * math.sqrt(variance))
+    sure = replace(SEED, success={agent: dict.fromkeys(KINDS, 1.0) for agent in ("bc", "bc_rl")})
+    assert _minus_bc_rl([sure])["bc"].low < -0.02 and _minus_bc_rl([sure])["bc"].high > 0.02, "all solved by both"
     other = replace(SEED, success={**SEED.success, "bc": {"go": 0.4, "position": 0.1}})
     assert _minus_bc_rl([SEED, other])["bc"].value == pytest.approx(-0.4)
     assert _minus_bc_rl([SEED, other])["bc"].low == pytest.approx(student_mean([-0.45, -0.35]).low)
@@ -196,7 +202,10 @@ def test_agents_are_compared_with_bc_rl_in_the_mean_over_kinds() -> None:
 
 def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
     measured = {"bc_rl": {"heldout_pair_accuracy": 0.8}, "ar": {"heldout_mark_auc": 0.7}}
-    elsewhere = [replace(SEED, seed=number, reward_models=measured) for number in (9, 2)]
+    elsewhere = [
+        replace(SEED, seed=number, reward_models=measured, heldout_returns=[(0, 1.0), (20, 2.0 + number / 10)])
+        for number in (9, 2)
+    ]
     write_results_page(tmp_path, elsewhere)
     path = tmp_path / "results.json"
     found = [SEED, *added_seeds([path], [1], SEED.budget, SEED.probes)]
@@ -232,6 +241,9 @@ def test_captions_name_agents_of_fewer_seeds_and_whiskers_that_leave_the_frame()
     other = replace(SEED, seed=2, success={"bc": {"go": 0.2, "position": 0.1}, "bc_rl": {"go": 0.7, "position": 0.3}})
     found = results_figures([SEED, other])
     assert "Mean of 2 seeds, with Student's 95% interval over seeds. bc_long: 1 of them." in found["success"].caption
-    assert found["success"].caption.endswith("go on outside the frame."), "0.80 (-0.47 to 2.07)"
+    assert "outside the frame" not in found["success"].caption, "0.80 (0.00 to 1.00)"
+    less = replace(SEED, seed=2, listening={"bc_rl": {"go": 0.2, "position": -0.1}})
+    listening = results_figures([SEED, less])["listening"]
+    assert listening.caption.endswith("go on outside the frame."), "-0.05 (-0.69 to 0.59)"
     assert "outside the frame" not in results_figures([SEED])["success"].caption
     assert "difference of success" in found["listening"].svg and "Probes" not in found["answers"].caption

@@ -76,6 +76,24 @@ def test_modeled_and_true_return_part_where_truth_falls_and_the_model_does_not_s
     assert parting([before, best, one_less]) is None
     assert parting([before, best, point(30, [0.5] * 9, [0.0] * 9)]) is None, "the model sees the fall"
     assert parting([best, point(30, [2.0] * 9, [np.nan] * 9)]) is None, "where the truth is unknown, nothing is said"
+    deleted = point(20, [1.5] * 10, [1.0] * 10)
+    later = parting([before, deleted, best, fallen])
+    assert later is not None and later.best_update == 10, "of other episodes than those of the last measurement"
+
+
+def test_the_best_of_many_measurements_is_no_sign_that_later_ones_are_worse() -> None:
+    """True success that only varies by chance, of ten measurements of 24 episodes, and a modeled return that rises."""
+    rng, found = np.random.default_rng(3), 0
+    for _ in range(200):
+        points = [point(at, [float(at)] * 24, rng.binomial(1, 0.6, 24).astype(float).tolist()) for at in range(10)]
+        found += parting(points) is not None
+    assert found <= 10
+    worse = point(10, [10.0] * 24, [0.0] * 24)
+    assert parting([*points, worse]) is not None, "nothing succeeds any more"
+
+
+def test_few_episodes_do_not_part() -> None:
+    assert parting([point(0, [0.0] * 2, [1.0] * 2), point(10, [1.0] * 2, [0.0] * 2)]) is None
 
 
 def test_episodes_whose_truth_is_unknown_are_left_out() -> None:

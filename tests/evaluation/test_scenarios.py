@@ -23,6 +23,7 @@ from interplay.episodes.encoding import load
 from interplay.episodes.episode import Episode, Prompt
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.evaluation.continuation_player import ContinuationPlayer
+from interplay.evaluation.estimates import wilson
 from interplay.evaluation.report_data import ScenarioResults
 from interplay.evaluation.scenario_findings import scenario_curves, shares_by_kind
 from interplay.evaluation.scenario_suite import read_suite, write_suite
@@ -184,7 +185,9 @@ def test_shares_resample_scenarios() -> None:
     results = ScenarioResults(steps, {"a": "go", "b": "go"}, {"a": "go", "b": "go"}, steps=4, seconds_per_step=0.5)
     share = shares_by_kind(results)["go"]["BC"]
     assert (share.value, share.low, share.high, share.n) == (0.5, 0, 1, 2)
-    assert scenario_curves(results, "go")["BC"].share.tolist() == [0, 0.25, 0.5, 0.5, 0.5]
+    curve = scenario_curves(results, "go")["BC"]
+    assert curve.share.tolist() == [0, 0.25, 0.5, 0.5, 0.5]
+    assert (curve.low[0], curve.high[0]) == (0, wilson(0, 2).high), "before anything succeeds, too"
 
 
 def test_a_kind_called_all_is_not_the_total() -> None:
