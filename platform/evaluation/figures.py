@@ -241,19 +241,26 @@ def share_bars(shares: Mapping[str, Estimate], level: float, title: str, axes_na
         for place, estimate in enumerate(shares.values()):
             _bar(axes, place, 0.7, estimate, COLORS[0], "")
         axes.axhline(level, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
-        _name_places(axes, [textwrap.fill(name, 9) for name in shares])
+        _name_places(axes, [textwrap.fill(name, 45 // len(shares), break_long_words=False) for name in shares])
         axes.set_ylim(0, 1.05)
         _label(axes, *axes_names, shares=True)
 
     return SvgFigure(_svg(draw, title), f"n = {', '.join(str(share.n) for share in shares.values())} episodes.")
 
 
-def calibration_curve(points: Sequence[tuple[float, float]], title: str, caption: str) -> SvgFigure:
-    """Share of right predictions against their confidence; the dashed diagonal is perfect calibration."""
+def calibration_curve(points: Sequence[tuple[float, float, float, float]], title: str, caption: str) -> SvgFigure:
+    """Share of right predictions against their confidence; the dashed diagonal is perfect calibration.
+
+    points: confidence, share, and the ends of its interval.
+    """
+    confidence, share, low, high = np.array(points, np.float64).T
 
     def draw(axes: Axes) -> None:
         axes.plot([0.5, 1], [0.5, 1], color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
-        axes.plot(*zip(*points, strict=True), color=COLORS[0], marker="o", markersize=4)
+        axes.errorbar(
+            confidence, share, yerr=[share - low, high - share], color=COLORS[0], ecolor=_INK, elinewidth=1, marker="o",
+            markersize=4,
+        )  # fmt: skip
         _label(axes, "predicted probability of the likelier order", "in the rater's order", shares=True)
 
     return SvgFigure(_svg(draw, title), caption)

@@ -89,9 +89,10 @@ def _shown(
 def _calibration(episodes: Sequence[InspectedEpisode]) -> SvgFigure:
     bins = calibration(episodes)
     return figures.calibration_curve(
-        [(each.confidence, each.right) for each in bins],
+        [(each.confidence, each.right, each.low, each.high) for each in bins],
         "Calibration",
-        f"{sum(each.pairs for each in bins):,} pairs in {len(bins)} equal groups; expected calibration error "
+        f"{sum(each.pairs for each in bins):,} pairs in {len(bins)} equal groups; whiskers: bootstrapped 95% interval "
+        f"over episodes; expected calibration error "
         f"{calibration_error(bins):.3f}. The dashed line is perfect.",
     )
 

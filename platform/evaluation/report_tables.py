@@ -239,7 +239,9 @@ def render_live(results: LiveResults) -> dict[str, Any]:
         "rows": [_live_row(results, agent) for agent in results.requests],
         "difference_rows": [(name, *difference_cells(each)) for name, each in differences if each is not None],
         "curve": figures.success_curves(
-            results.curves(), "Requests done", "Seconds from the request to the verdict; bands: Wilson's 95% intervals."
+            results.curves(),
+            "Requests done",
+            "Seconds from the request to the verdict; bands: Wilson's 95% intervals over requests, as if independent.",
         ),
     }
 

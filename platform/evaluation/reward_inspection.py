@@ -50,6 +50,8 @@ class ConfidenceBin:
 
     confidence: float  # mean predicted probability that the later or earlier moment, whichever is likelier, is better
     right: float  # share of these pairs ordered as the rater marked them
+    low: float  # of the interval of `right` over episodes
+    high: float
     pairs: int
 
 
@@ -105,12 +107,14 @@ def calibration(episodes: Sequence[InspectedEpisode]) -> list[ConfidenceBin]:
     finds likelier is sigmoid(|U_j - U_i|), and the share of right orders should equal it.
     """
     margins = np.concatenate([each.margins for each in episodes]) if episodes else np.zeros(0)
-    ordered = margins[np.argsort(np.abs(margins), kind="stable")]
+    of_episode = np.repeat(np.arange(len(episodes)), [len(each.margins) for each in episodes])
+    ordered = np.argsort(np.abs(margins), kind="stable")
     bins = []
     for part in np.array_split(ordered, min(CONFIDENCE_BINS, len(ordered)) or 1):
         if len(part):
-            confidence = float(np.mean(1 / (1 + np.exp(-np.abs(part)))))
-            bins.append(ConfidenceBin(confidence, float(np.mean((part > 0) + 0.5 * (part == 0))), len(part)))
+            confidence = float(np.mean(1 / (1 + np.exp(-np.abs(margins[part])))))
+            right = _share_right([margins[part[of_episode[part] == each]] for each in np.unique(of_episode[part])])
+            bins.append(ConfidenceBin(confidence, right.value, right.low, right.high, len(part)))
     return bins
 
 

@@ -63,7 +63,15 @@ def test_a_confident_model_that_is_right_half_of_the_time_is_badly_calibrated() 
     unsure = [episode("go", {1: 1e-9, 2: -1e-9}) for _ in range(32)]
     assert calibration_error(calibration(unsure)) == pytest.approx(0.0, abs=1e-6)
     assert sum(each.pairs for each in calibration(sure)) == 64
+    assert all(each.low <= each.right <= each.high and each.low < each.high for each in calibration(sure))
     assert calibration([]) == []
+
+
+def test_calibration_resamples_episodes_and_not_their_pairs() -> None:
+    """Two episodes of a hundred pairs each, one right and one wrong throughout, show nothing."""
+    episodes = [InspectedEpisode("go", np.ones(100, np.int64), np.full(100, sign), 0.0, None) for sign in (1.0, -1.0)]
+    (*_, last) = calibration([each for each in episodes for _ in range(4)])
+    assert last.high - last.low > 0.5
 
 
 def test_modeled_and_true_return_part_where_truth_falls_and_the_model_does_not_see_it() -> None:
