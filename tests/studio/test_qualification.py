@@ -74,7 +74,7 @@ def test_recordings_of_the_qualification_are_none_of_those_that_a_person_may_mar
 
 
 def test_every_try_has_all_golds_in_an_order_of_its_own(studio: StudioContext) -> None:
-    golds = studio.store.ids()
+    golds = studio.store.ids()[:4]  # one recording is left to be marked afterwards
     golden(studio, golds)
     change_study(studio, qualification=Qualification(golds=tuple(golds), tries=3))
     orders = set()
@@ -87,6 +87,34 @@ def test_every_try_has_all_golds_in_an_order_of_its_own(studio: StudioContext) -
         assert [sorted(each) for each in tries] == [golds] * 3
         orders.update(tries)
     assert len(orders) > 2
+
+
+def test_nobody_practices_or_qualifies_where_others_have_marked_everything(studio: StudioContext) -> None:
+    practice, gold = studio.store.ids()[:2]
+    golden(studio, [practice, gold])
+    change_study(studio, goal=1, codes={"not_needed": "N-1"})
+    worked, practicing, qualifying, new = (rater(studio) for _ in range(4))
+    finish(worked, given(worked))
+    change_study(studio, goal=2, qualification=Qualification(practice=(practice,), golds=(gold,)))
+    assert given(practicing) is not None and given(new) is not None
+    finish(qualifying, given(qualifying))
+    assert episode_of(studio, given(qualifying)) == gold
+    change_study(studio, goal=1)
+    for client in (practicing, qualifying, new):
+        answer = client.post("/api/mark/marks/next", json={}).json()
+        shown = client.get("/api/studies").json()["studies"][0]["standing"]
+        assert answer["item"] is None and answer["standing"] == shown
+        assert (shown["stage"], shown["outcome"], shown["code"]) == ("over", "not_needed", "N-1")
+
+
+def test_the_answers_of_a_practice_recording_are_given_again_where_they_were_lost(studio: StudioContext) -> None:
+    practice, *_ = studio.store.ids()
+    golden(studio, [practice])
+    change_study(studio, qualification=Qualification(practice=(practice,)))
+    client = rater(studio)
+    item = given(client)
+    first = finish(client, item)
+    assert first["result"]["answers"] and finish(client, item) == first
 
 
 @pytest.mark.parametrize("withdrawn", ["recordings", "answers"])

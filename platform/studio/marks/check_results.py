@@ -50,6 +50,12 @@ class CheckResults:
         found = {"passed": passed, "result": json.dumps(result), "at": time.time()}
         self._database.insert("checks", "REPLACE", **of, **found)
 
+    def of_practice(self, given: Assignment) -> dict[str, Any] | None:
+        """The result of a practice recording, which its rater is shown; None for other items, and unfinished ones."""
+        rows = self._database.rows("SELECT result FROM checks WHERE assignment = ? AND kind = 'practice'", given.id)
+        found: dict[str, Any] | None = json.loads(rows[0]["result"]) if rows else None
+        return found
+
     def of_person(self, person: str, study: str, *kinds: str) -> list[dict[str, Any]]:
         """The results of these kinds, oldest first, with `passed`, `kind` and `episode`."""
         marks = ", ".join("?" for _ in kinds)

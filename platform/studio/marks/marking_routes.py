@@ -103,9 +103,13 @@ def add_mark(item: str, mark: GivenMark, studio: Studio, person: Rater) -> dict[
 
 @router.get("/items/{item}/marks")
 def kept_marks(item: str, studio: Studio, person: Rater) -> dict[str, Any]:
-    """The person's marks of this item, from whichever browser, and whether the item is still `open`."""
-    given = _to_mark(studio, item, person)
-    return {"marks": [asdict(mark) for mark in studio.keeper.marks(given)], "open": given.state == "open"}
+    """The person's marks of this item, from whichever browser, whether it is still `open`, and whether no other one
+    follows because its study or the person is `paused`."""
+    given = own_item(studio, item, person)
+    study = studio.studies.find(given.study)
+    paused = bool(person.paused) or study is None or not study.open
+    marks = [asdict(mark) for mark in studio.keeper.marks(given)]
+    return {"marks": marks, "open": given.state == "open", "paused": paused}
 
 
 @router.post("/items/{item}/undo")
@@ -120,8 +124,8 @@ def undo(item: str, undone: Undone, studio: Studio, person: Rater) -> dict[str, 
 def finish(item: str, how: Finish, studio: Studio, person: Rater) -> dict[str, Any]:
     """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
     given = _to_mark(studio, item, person)
-    if given.state != "open":  # as by another tab
-        return {"finished": True, "result": None}
+    if given.state != "open":  # as by another tab, or by this request, whose answer was lost
+        return {"finished": True, "result": studio.results.of_practice(given)}
     meta, marks = _meta(studio, given), studio.keeper.marks(given)
     signed = {mark.utterance for mark in marks}
     missing = [n for n, said in enumerate(meta.utterances) if said.role == SOLVER and n not in signed]

@@ -63,7 +63,7 @@ class Progression:
     def standing(self, person: Person, study: Study) -> StudyStanding:
         """How far a person is, as far as it can be seen without choosing the next item.
 
-        A study in which nothing is left to do asks for no consent.
+        A study in which nothing is left to do asks for no consent, and for no practice or qualification.
         """
         if person.paused or not study.open:
             return StudyStanding("over", paused=person.paused or "closed")
@@ -71,16 +71,23 @@ class Progression:
             standing = StudyStanding("judge")
         else:
             standing = self._playing(person, study) if study.is_live else self._marking(person, study)
-        if standing.stage == "over" or self._people.has_agreed(person.id, study.name, study.consent.version):
+        if standing.stage == "over":
             return standing
-        return StudyStanding("consent") if self._has_work(person, study) else self.nothing_left(person, study)
+        has_agreed = self._people.has_agreed(person.id, study.name, study.consent.version)
+        if (not has_agreed or standing.stage in TESTS) and not self._has_work(person, study):
+            return self.nothing_left(person, study)
+        return standing if has_agreed else StudyStanding("consent")
 
     def _has_work(self, person: Person, study: Study) -> bool:
-        """Whether a study that is not over has something to do for a person now."""
-        if study.is_live or any(each.state == "open" for each in self._assignments.of_person(person.id, study.name)):
+        """Whether a study that is not over has something to do for a person now, once it has qualified."""
+        had = self._assignments.of_person(person.id, study.name)
+        if study.is_live or any(each.state == "open" and each.kind not in TESTS for each in had):
             return True
-        choice = self._judging if study.kind == "judge" else self._choice
-        return bool(choice.wanted(person.id, study))
+        if study.kind == "judge":
+            return bool(self._judging.wanted(person.id, study))
+        qualification = self._qualification(study)
+        tests = {*qualification.practice, *qualification.golds}  # which this person may not mark afterwards
+        return any(entry.id not in tests for entry in self._choice.wanted(person.id, study))
 
     def finished(self, person: Person, study: Study) -> int:
         """The episodes of a study that a person has finished."""
