@@ -61,10 +61,12 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
         wait_until(page, f"window.studio.shown > {shown + 10}")
         page.keyboard.up("ArrowRight")
         assert page.evaluate("document.getElementById('view').toDataURL()") != before, "the keys turn"
+        page.get_by_test_id("say").fill("half of a")
         page.get_by_test_id("ready-practicing").click()
         session, seat = second.join()
         player = second.sit(session, seat)
         page.locator("#practicing").wait_for(state="hidden")
+        assert page.get_by_test_id("say").input_value() == "", "what was typed in the practice room"
         player.until("state", state="playing")
         while player.frame < 16:  # two whole steps; the number on the page may still be that of the practice
             player.move()

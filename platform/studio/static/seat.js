@@ -32,6 +32,7 @@ const overlay = new Overlay(byId('overlay'));
 export function play(session, seat, about, practicing = false) {
   stage('game');
   say(byId('message'), '');
+  byId('say').value = byId('words').textContent = ''; // what was typed in the practice room
   byId('practicing').hidden = !practicing;
   overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
