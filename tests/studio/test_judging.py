@@ -113,10 +113,23 @@ def test_two_judges_of_each_continuation(studio: StudioContext) -> None:
 def test_a_verdict_sent_twice_is_one(studio: StudioContext) -> None:
     client = judge(studio)
     item = given(client)
-    say(client, item, done=True)
-    say(client, item, done=False)
+    for done in (True, False):
+        assert say(client, item, done) == {"judged": True, "done": True}, "the verdict that is kept"
     (kept,) = read_judgements(studio.served.root)
     assert kept.done and kept.judge == client.get("/api/me").json()["person"]
+
+
+def test_the_page_learns_that_a_recording_was_judged_elsewhere_and_that_the_study_is_paused(
+    studio: StudioContext,
+) -> None:
+    client = judge(studio)
+    item = given(client)
+    address = f"/api/items/{item['item']}/marks"
+    assert client.get(address).json() == {"marks": [], "open": True, "paused": False}
+    studio.studies.set_open("judge", is_open=False)
+    assert client.get(address).json()["paused"]
+    say(client, item, done=False)
+    assert not client.get(address).json()["open"]
 
 
 def test_a_kill_after_the_verdict_leaves_one(studio: StudioContext) -> None:

@@ -89,15 +89,14 @@ def test_a_verdict_without_watching_asks_once(page: Page, tmp_path: Path) -> Non
     assert not kept.done
 
 
-def test_what_was_not_kept_is_pressed_again(page: Page, tmp_path: Path) -> None:
-    """Without an answer the page stays where it is, says so, and takes the verdict once the studio answers."""
+def test_a_verdict_is_sent_until_the_studio_answers(page: Page, tmp_path: Path) -> None:
+    """Without an answer the page stays where it is and says so; nothing has to be pressed again."""
     page.route("**/judge", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     watch(page, "y")
-    expect(page.locator("#message")).not_to_be_empty()
+    expect(page.locator("#message")).to_contain_text("Waiting for the studio")
     expect(page.get_by_test_id("count")).to_have_text("recording 1")
     assert not read_judgements(tmp_path)
     page.unroute("**/judge")
-    page.keyboard.press("y")
     expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
     assert len(read_judgements(tmp_path)) == 1
 
@@ -111,6 +110,26 @@ def test_the_next_recording_comes_once_the_studio_answers_again(page: Page, tmp_
     expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
     expect(page.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
     expect(page.locator("#message")).to_be_empty()
+
+
+def test_what_another_browser_judges_and_a_pause_are_shown(
+    page: Page, browser: Browser, studio: StartedStudio, tmp_path: Path
+) -> None:
+    other = browser.new_context(storage_state=page.context.storage_state()).new_page()
+    other.goto(page.url)
+    watch(other, "y")
+    expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
+    expect(page.locator("#message")).to_contain_text("another tab or browser", timeout=FILM_MS)
+    assert len(read_judgements(tmp_path)) == 1
+    expect(other.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    for is_open, message in ((False, "has been paused"), (True, "another tab or browser")):
+        answer = other.request.post(
+            f"{studio.origin}/api/desk/studies/judge/open", data={"open": is_open}, headers={"Origin": studio.origin}
+        )
+        assert answer.ok, answer.text()
+        expect(page.locator("#message")).to_contain_text(message)
+        expect(page.locator("#message .note")).to_have_count(1 if is_open else 2)
+    other.context.close()
 
 
 def test_nothing_of_the_last_recording_stays_where_a_film_fails(page: Page) -> None:

@@ -25,24 +25,27 @@ class GivenVerdict(Strict):
 
 @router.post("/items/{item}/judge")
 def judge(item: str, verdict: GivenVerdict, studio: Studio, person: Rater) -> dict[str, Any]:
-    """Keeps the verdict and ends the item; an answer means that it is safe. Sending it again changes nothing."""
+    """Keeps the verdict and ends the item; an answer means that it is safe. Sending it again changes nothing.
+
+    The answer has the verdict that is kept, which is another one if it came first.
+    """
     with studio.choosing:
         given = own_item(studio, item, person)
         if given.kind != "judge":
             raise HTTPException(409, "this recording is marked, not judged")
-        if given.state == "finished":  # as by another tab
-            return {"judged": True}
+        kept = next((each for each in read_judgements(studio.served.root) if each.item == item), None)
+        if given.state == "finished":  # as by another tab, or by this request, whose answer was lost
+            return {"judged": True, "done": verdict.done if kept is None else kept.done}
         if given.state != "open":
             raise HTTPException(409, "this recording was skipped or left out; reload the page for the next one")
         try:
             found = studio.continuations.find(given.episode)
         except KeyError as error:
             raise HTTPException(410, "this recording was deleted; reload the page for the next one") from error
-        root = studio.served.root
-        if all(kept.item != item for kept in read_judgements(root)):  # else a kill came before the item was ended
+        if kept is None:  # else a kill came before the item was ended
             place = {"folder": found.folder, "agent": found.agent, "recording": found.recording}
             add_judgement(
-                root,
+                studio.served.root,
                 ContinuationJudgement(
                     item=item,
                     judge=person.id,
@@ -54,4 +57,4 @@ def judge(item: str, verdict: GivenVerdict, studio: Studio, person: Rater) -> di
                 ),
             )
         studio.assignments.end(item, "finished", f"seen {verdict.seen}")
-    return {"judged": True}
+    return {"judged": True, "done": verdict.done if kept is None else kept.done}

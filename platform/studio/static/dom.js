@@ -27,22 +27,8 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Listens to a form, which is inert until then: submitted by the browser, it would leave the page. Submitted again
- * before the act is over, as by a double click, it does nothing. @param {any} form @param {() => any} act */
-export function onSubmit(form, act) {
-  let busy = false;
-  form.addEventListener('submit', async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (busy) return;
-    busy = true;
-    try {
-      await act();
-    } finally {
-      busy = false;
-    }
-  });
-  form.inert = false;
-}
+/** A random id: 32 hexadecimal digits. */
+export const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.
  * @param {any} element */

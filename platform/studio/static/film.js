@@ -1,9 +1,11 @@
 // A film: which picture belongs to which frame, and drawing it. The number shown is always that of the picture shown.
 import { bytes, get } from './api.js';
+import { sayAbout } from './page.js';
+import { word } from './words.js';
 
 const KEPT_BITMAPS = 240;
 const LOADING = 2; // chunks asked for at the same time
-const AGAIN_MS = 2000; // until a chunk for which no answer came is asked for again
+const AGAIN_MS = 2000; // until a part for which no answer came is asked for again
 
 /** The JPEGs of a pack, as views into it. @param {ArrayBuffer} buffer @returns {Uint8Array[]} */
 export function unpack(buffer) {
@@ -50,14 +52,30 @@ export class Film {
 
   /** Loads the plan and the strip, whole, then shows the first picture. */
   async open() {
-    this.plan = await get(`${this.base}/film`);
+    this.plan = await this.untilAnswered(() => get(`${this.base}/film`));
     const [height, width] = this.plan.full_size;
     this.canvas.width = width;
     this.canvas.height = height;
-    this.strip = unpack(await bytes(`${this.base}/strip`));
+    this.strip = unpack(await this.untilAnswered(() => bytes(`${this.base}/strip`)));
     this.onLoaded();
     await this.want(0);
     this.load();
+  }
+
+  /** Asks again as long as no answer comes, and says so. @param {() => Promise<any>} request @returns {Promise<any>} */
+  async untilAnswered(request) {
+    try {
+      for (;;) {
+        const answer = await request().catch((error) => {
+          if (this.closed || error.status !== 0) throw error;
+          sayAbout('waiting', word('studio.waiting'));
+        });
+        if (answer) return answer;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    } finally {
+      sayAbout('waiting', '');
+    }
   }
 
   close() {

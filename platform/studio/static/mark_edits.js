@@ -1,9 +1,8 @@
 // The marks of one recording, with undo and redo. Holds no page and sends nothing itself.
+import { newId } from './dom.js';
 
 /** @typedef {{id: string, shown: number, sign: number, utterance: number|null, by?: string}} Mark */
 /** @typedef {{added: Mark[], removed: Mark[]}} Edit */
-
-const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 export class MarkEdits {
   /**

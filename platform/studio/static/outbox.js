@@ -1,6 +1,7 @@
 // What was marked stays here, across reloads and crashes, until the studio has acknowledged it. Where the browser can't
 // store it, as in a private window, it stays in the page.
 import { get, post, Refused } from './api.js';
+import { ANSWER_MS } from './waiting.js';
 import { word } from './words.js';
 
 const NAME = 'interplay-outbox';
@@ -140,7 +141,7 @@ export class Outbox {
         const { path, body } = first;
         try {
           const sent = performance.now();
-          await post(path, body);
+          await post(path, body, ANSWER_MS);
           this.rtt = performance.now() - sent;
           await this.drop(first);
           wait = 250;

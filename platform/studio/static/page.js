@@ -92,6 +92,13 @@ export function sayAbout(topic, text, kind = '') {
   place.append(message);
 }
 
+let wasPaused = false;
+/** Says that no recording follows the one on screen, where its study or the person has been paused. @param {boolean} paused */
+export function sayPaused(paused) {
+  if (paused !== wasPaused) sayAbout('paused', paused ? word('mark.paused') : '');
+  wasPaused = paused;
+}
+
 /** Says that a film lacks pictures. @param {any} error */
 export function sayGaps(error) {
   sayAbout('film', word('film.gaps', { problem: error.message }), 'bad');

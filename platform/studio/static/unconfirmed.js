@@ -1,9 +1,8 @@
 // Utterances that were sent and that the studio has not confirmed; the page shows them and sends them again.
-import { make } from './dom.js';
+import { make, newId } from './dom.js';
 import { word } from './words.js';
 
 const ANSWER_MS = 10_000;
-const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 export class Unconfirmed {
   /**

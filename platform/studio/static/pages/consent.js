@@ -1,7 +1,8 @@
 // Consent comes before any data of a person.
 import { get, post } from '../api.js';
-import { byId, fill, make, onSubmit } from '../dom.js';
+import { byId, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
+import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
 await begin();

@@ -1,7 +1,8 @@
 // Everyone sees, downloads and deletes what is theirs.
 import { get, post } from '../api.js';
-import { byId, fill, make, onSubmit } from '../dom.js';
+import { byId, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
+import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
 const person = await begin();

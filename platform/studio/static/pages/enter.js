@@ -1,7 +1,8 @@
 // The entrance: takes the code out of the address bar once it holds it; only the button uses it up.
 import { post } from '../api.js';
-import { byId, onSubmit } from '../dom.js';
+import { byId } from '../dom.js';
 import { begin, say } from '../page.js';
+import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
 const NARROW = 700;
@@ -16,8 +17,8 @@ const person = await begin({ login: false });
 history.replaceState(null, '', '/i'); // not before: a page that could not begin is loaded again
 byId('text').textContent = word(code ? 'enter.invited' : 'enter.no_code');
 byId('typed').hidden = Boolean(code);
-if (innerWidth < NARROW) say(byId('device'), word('enter.narrow', { width: NARROW }));
-else if (!matchMedia('(any-pointer: fine)').matches) say(byId('device'), word('enter.no_keyboard'));
+if (!matchMedia('(any-pointer: fine)').matches) say(byId('device'), word('enter.no_keyboard'));
+else if (innerWidth < NARROW) say(byId('device'), word('enter.narrow', { width: NARROW }));
 if (person) {
   byId('known').hidden = false;
   byId('knownText').textContent = word('enter.known', { person: person.person });

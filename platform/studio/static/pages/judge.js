@@ -1,17 +1,17 @@
 // The judging page: watch how an agent continues, then say whether it did what was asked for.
-import { post } from '../api.js';
+import { get } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
-import { begin, guarded, sayAbout, sayGaps } from '../page.js';
+import { begin, guarded, sayAbout, sayGaps, sayPaused } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
+import { lookRegularly, postUntilAnswered } from '../waiting.js';
 import { word } from '../words.js';
 
 const LITTLE_WATCHED = 50; // percent of what the agent did; below it, a verdict asks once
-const AGAIN_MS = 2000;
 /** Action by key, in the order in which they are listed. @type {[string, string, () => any][]} */
 const KEYS = [
   ['y', 'judge.done', () => judge(true)],
@@ -64,24 +64,10 @@ function dialogueRows() {
   )));
 }
 
-/** Asks for the next recording until there is an answer. @returns {Promise<any>} */
-async function answered() {
-  for (;;) {
-    try {
-      return await post(`/api/mark/${encodeURIComponent(study)}/next`);
-    } catch (error) {
-      const { status, message } = /** @type {any} */ (error); // 0 without an answer
-      if (status >= 400 && status < 500 && status !== 429) throw error;
-      sayAbout('action', message, 'bad');
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    }
-  }
-}
-
 /** The next recording, or how the study ended. */
 async function next() {
   setReady(false);
-  const answer = await answered();
+  const answer = await postUntilAnswered(`/api/mark/${encodeURIComponent(study)}/next`);
   const { stage } = answer.standing;
   if (stage !== 'judge' && stage !== 'over') {
     location.replace(`/${stage === 'consent' ? 'consent' : 'mark'}?study=${encodeURIComponent(study)}`);
@@ -89,6 +75,7 @@ async function next() {
   }
   film?.close();
   playback.play(false);
+  sayPaused(false);
   for (const name of ['message', 'question', 'dialogue', 'number', 'watched']) byId(name).replaceChildren();
   ({ item } = answer);
   if (!item) {
@@ -126,10 +113,11 @@ async function judge(done, confirmed = false) {
     return;
   }
   await recording.end(async (address) => {
+    let isOther = false; // whether the other verdict came first, from another tab or browser
     setReady(false);
     sending = true;
     try {
-      await post(`${address}/judge`, { done, seen: film.seen.size });
+      isOther = (await postUntilAnswered(`${address}/judge`, { done, seen: film.seen.size })).done !== done;
     } catch (error) {
       setReady(true); // not kept: the person presses again
       throw error;
@@ -137,15 +125,29 @@ async function judge(done, confirmed = false) {
       sending = false;
     }
     await next();
+    if (isOther) sayAbout('ended', word('judge.ended_elsewhere'));
   });
 }
 
 /** Ends the recording without a verdict. @param {string} how @param {any} [body] */
 function leave(how, body) {
   return recording.end(async (address) => {
-    await post(`${address}/${how}`, body);
+    await postUntilAnswered(`${address}/${how}`, body);
     await next();
   });
+}
+
+/** Shows the next recording where this one was ended in another tab or browser, and says when nothing more follows. */
+async function look() {
+  const asked = item?.item;
+  if (!asked || recording.ending === asked) return;
+  const { open, paused } = await get(`/api/items/${asked}/marks`);
+  if (item?.item !== asked || recording.ending === asked) return;
+  sayPaused(paused);
+  if (open) return;
+  byId('dialog').close();
+  await recording.end(() => guarded(next));
+  sayAbout('ended', word('judge.ended_elsewhere'));
 }
 
 byId('done').addEventListener('click', () => guarded(() => judge(true)));
@@ -171,5 +173,6 @@ addEventListener('beforeunload', (event) => sending && event.preventDefault());
 playback.follow(timeline);
 fill(byId('keys'), ...KEYS.map(([key, text]) => make('li', {}, ...readable(key).map((name) => make('kbd', { text: name })), make('span', { text: word(text) }))));
 playback.play(false);
+lookRegularly(look);
 if (study) await guarded(next);
 else location.replace('/');

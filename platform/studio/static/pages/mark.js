@@ -1,5 +1,4 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
-import { post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
@@ -9,10 +8,11 @@ import { changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
 import { OwnSettings } from '../own_settings.js';
-import { begin, guarded, sayAbout, sayGaps } from '../page.js';
+import { begin, guarded, sayAbout, sayGaps, sayPaused } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
+import { postUntilAnswered, sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 const FAR_SECONDS = 2;
@@ -207,10 +207,12 @@ function keyList() {
 
 // ---- items
 
+const everythingSent = () => sayWaiting(() => outbox.empty());
+
 async function next() {
   byId('finish').disabled = true; // until the film can be watched
-  await outbox.empty();
-  const answer = await post(`/api/mark/${encodeURIComponent(study)}/next`);
+  await everythingSent();
+  const answer = await postUntilAnswered(`/api/mark/${encodeURIComponent(study)}/next`);
   if (answer.standing.stage === 'consent') {
     location.assign(`/consent?study=${encodeURIComponent(study)}`);
     return;
@@ -223,6 +225,7 @@ async function next() {
   playback.play(false);
   fill(byId('dialogue')); // whose buttons would mark the next recording
   for (const topic of ['action', 'film', 'ended']) sayAbout(topic, ''); // of the last recording
+  sayPaused(false);
   if (!answer.item) {
     item = null;
     showEnd(answer.standing);
@@ -272,8 +275,8 @@ async function finish(confirmed = false) {
   await recording.end(async (address) => {
     button.disabled = true;
     try {
-      await outbox.empty();
-      const answer = await post(`${address}/finish`, { confirmed, seen: film.seen.size });
+      await everythingSent();
+      const answer = await postUntilAnswered(`${address}/finish`, { confirmed, seen: film.seen.size });
       if (!answer.finished) {
         askToFinish(word('finish.unsigned', { count: answer.unsigned.length }));
         return;
@@ -293,8 +296,8 @@ async function finish(confirmed = false) {
 /** Ends the recording without its marks being complete. @param {string} how @param {any} [body] */
 function leave(how, body) {
   return recording.end(async (address) => {
-    await outbox.empty();
-    await post(`${address}/${how}`, body);
+    await everythingSent();
+    await postUntilAnswered(`${address}/${how}`, body);
     item.isEnded = true;
     await next();
   });

@@ -4,6 +4,7 @@ import { byId } from '../dom.js';
 import { begin, say } from '../page.js';
 import { ended, finished, isSeen, leadsBack, stage, wayBack } from '../play_ends.js';
 import { play } from '../seat.js';
+import { ANSWER_MS } from '../waiting.js';
 import { word } from '../words.js';
 
 const POLL_MS = 1000;
@@ -78,9 +79,10 @@ async function lobby() {
       byId('practice').disabled = false;
     }
   };
+  if (!matchMedia('(any-pointer: fine)').matches) say(byId('message'), word('play.no_keyboard'));
   byId('ready').focus();
   for (;;) {
-    const state = await post('/api/live/join', { ready, study }).catch((error) => ({ state: 'error', text: error.message, status: error.status }));
+    const state = await post('/api/live/join', { ready, study }, ANSWER_MS).catch((error) => ({ state: 'error', text: error.message, status: error.status }));
     if (stopped) return post('/api/live/quit'); // which this visit may have overtaken
     if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
     if (state.state === 'session') {

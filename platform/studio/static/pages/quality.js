@@ -1,6 +1,6 @@
 // Agreement of raters, and adjudication: one lane a rater, and one's own, which becomes the answer.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, newId } from '../dom.js';
 import { Film } from '../film.js';
 import { keyName } from '../keys.js';
 import { begin, sayAbout, sayGaps } from '../page.js';
@@ -21,7 +21,6 @@ let keeping = false; // whether agreed marks are on their way
 /** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
 /** What was set and not kept yet, by episode. @type {Map<string, {id: string, frame: number, sign: number}[]>} */
 const drafts = new Map();
-const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** @param {() => any} act */
 async function guarded(act) {

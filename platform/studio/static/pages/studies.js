@@ -1,7 +1,8 @@
 // The researcher's studies, invitations, people and audit log.
 import { get, post } from '../api.js';
-import { byId, copy, fill, make, onSubmit } from '../dom.js';
+import { byId, copy, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
+import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];

@@ -1,0 +1,78 @@
+// What a page does while the studio is slow or does not answer: it says so, and goes on by itself.
+import { post, Refused } from './api.js';
+import { sayAbout } from './page.js';
+import { word } from './words.js';
+
+export const ANSWER_MS = 20_000; // after which a request is sent again: a connection may be dead without an error
+const SILENT_MS = 2000; // after which the page says that it waits
+const AGAIN_MS = 1000;
+const LOOK_MS = 3000;
+
+/** Says that the page waits for the studio, where an act takes long, or what the act says instead.
+ * @param {(say: (text: string, kind?: string) => void) => Promise<any>} act @returns {Promise<any>} */
+export async function sayWaiting(act) {
+  let said = '';
+  const say = (/** @type {string} */ text, kind = '') => {
+    clearTimeout(timer);
+    if (text !== said) sayAbout('waiting', text, kind); // screen readers read a message out each time it is shown
+    said = text;
+  };
+  const timer = setTimeout(() => say(word('studio.waiting')), SILENT_MS);
+  try {
+    return await act(say);
+  } finally {
+    clearTimeout(timer);
+    sayAbout('waiting', '');
+  }
+}
+
+/** Listens to a form, which is inert until then: submitted by the browser, it would leave the page. Submitted again
+ * before the act is over, as by a double click, it does nothing; where the act takes long,
+ * the page says that it waits. @param {any} form @param {() => any} act */
+export function onSubmit(form, act) {
+  let busy = false;
+  form.addEventListener('submit', async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    try {
+      await sayWaiting(act);
+    } finally {
+      busy = false;
+    }
+  });
+  form.inert = false;
+}
+
+/** Posts until the studio answers, also where it was overloaded or failed. What is posted may arrive twice. A refusal is
+ * thrown. @param {string} path @param {any} [body] @returns {Promise<any>} */
+export function postUntilAnswered(path, body) {
+  return sayWaiting(async (say) => {
+    for (;;) {
+      try {
+        return await post(path, body, ANSWER_MS);
+      } catch (error) {
+        const { status, message } = /** @type {any} */ (error);
+        if (!(error instanceof Refused) || (status >= 400 && status < 500 && ![408, 429].includes(status))) throw error;
+        if (status) say(word('studio.failing', { problem: message }), 'bad');
+        else say(word('studio.waiting'));
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
+  });
+}
+
+/** Looks every few seconds while the page is visible, and when it is visible again, for what other browsers and the
+ * researcher have changed. One look at a time; one that fails is made again. @param {() => Promise<any>} look */
+export function lookRegularly(look) {
+  let looking = false;
+  async function begin() {
+    if (looking || document.hidden) return;
+    looking = true;
+    await look().catch(() => {}); // what can't be sent is reported where it is sent
+    looking = false;
+  }
+  setInterval(begin, LOOK_MS);
+  addEventListener('focus', begin);
+  document.addEventListener('visibilitychange', begin);
+}
