@@ -46,6 +46,19 @@ def test_a_code_lets_one_person_in_once(tmp_path: Path) -> None:
         assert first.get("/api/me").status_code == 401
 
 
+def test_an_entrance_whose_answer_was_lost_is_made_again_by_the_same_browser(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        entered = [
+            visitor(studio).post("/api/enter", json={"code": code, "attempt": name}) for name in ("a" * 32, "a" * 32)
+        ]
+        assert [answer.status_code for answer in entered] == [200, 200]
+        assert entered[0].json() == entered[1].json() and "set-cookie" in entered[1].headers
+        for attempt in ("b" * 32, ""):
+            refused = visitor(studio).post("/api/enter", json={"code": code, "attempt": attempt})
+            assert refused.status_code == 404
+
+
 def test_old_and_unknown_codes_are_refused(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         old = studio.invitations.make(["mark"], seconds=-1.0)

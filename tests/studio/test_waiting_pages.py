@@ -10,13 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
 from test_pages import FILM_MS, SMALL, agree
 
 from interplay.stages.studio_config import StudioLimits
+from interplay.studio.people.invitation import Invitations
+from interplay.studio.people.studio_database import StudioDatabase
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -102,6 +104,33 @@ def test_a_consent_says_that_it_waits(page: Page, studio: tuple[Path, StartedStu
         page.get_by_test_id("agree").click()
         expect(page.locator("#message")).to_contain_text(WAITS)
     page.wait_for_url("**/mark?study=marks")
+
+
+def test_a_person_whose_entrance_got_no_answer_enters_after_a_reload(
+    context: BrowserContext, studio: tuple[Path, StartedStudio]
+) -> None:
+    root, running = studio
+    database = StudioDatabase(root / "studio" / "studio.db")
+    code = Invitations(database).make(("mark",), seconds=600)
+    page = context.new_page()
+
+    def lost(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/enter", lost)
+    page.goto(f"{running.origin}/i?PROLIFIC_PID=lost-1#{code}")
+    page.get_by_test_id("continue").click()
+    expect(page.locator("#message")).to_contain_text("does not answer")
+    context.clear_cookies()  # which `fetch` has kept
+    page.unroute("**/api/enter")
+    page.reload()
+    assert code not in page.url
+    page.get_by_test_id("continue").click()
+    page.wait_for_url(f"{running.origin}/")
+    (identity,) = database.rows("SELECT person FROM identities WHERE name = 'lost-1'")
+    expect(page.locator(".who")).to_contain_text(identity["person"])
+    database.close()
 
 
 def test_a_finger_moves_over_the_bar_and_over_the_picture(

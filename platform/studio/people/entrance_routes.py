@@ -18,10 +18,14 @@ router = APIRouter(prefix="/api")
 
 
 class Entrance(Strict):
-    """A code, and the ids that a crowd platform put into the address."""
+    """A code, and the ids that a crowd platform put into the address.
+
+    `attempt` is a random name that a browser gives to its entrance, and again where it got no answer.
+    """
 
     code: str = Field(max_length=100)
     platform: dict[str, str] = Field(default_factory=dict, max_length=4)
+    attempt: str = Field(default="", max_length=64)
 
 
 class OwnSettings(Strict):
@@ -45,8 +49,12 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
         raise HTTPException(429, "too many entrances from your address; wait a minute")
     with studio.entering:  # one after another: two requests with the id of one person must find the same one
         known = _named_by_platform(studio, entrance.platform)
-        invitation = _redeemed(studio, entrance.code, known)
-        person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
+        if (entered := _entered(studio, entrance)) is not None:
+            invitation, person = entered
+        else:
+            invitation = _redeemed(studio, entrance.code, known)
+            person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
+            studio.attempts.keep(entrance.code, entrance.attempt, person.id)
         for platform, name in entrance.platform.items():
             studio.people.identify(person.id, platform, name)
     studio.audit.note("login", person.id, study=invitation.study)
@@ -59,6 +67,13 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
         secure=studio.served.config.scheme == "https" or studio.served.config.behind_proxy,
     )
     return {"person": person.id, "study": invitation.study, "page": _first_page(studio, invitation, person)}
+
+
+def _entered(studio: StudioContext, entrance: Entrance) -> tuple[Invitation, Person] | None:
+    """The invitation and the person of an attempt that was let in, and whose answer may not have arrived."""
+    name = studio.attempts.person(entrance.code, entrance.attempt)
+    person, invitation = studio.people.find(name or ""), studio.invitations.find(entrance.code)
+    return (invitation, person) if invitation is not None and person is not None else None
 
 
 def _redeemed(studio: StudioContext, code: str, known: Person | None) -> Invitation:

@@ -18,6 +18,7 @@ from interplay.studio.people.studio_database import StudioDatabase
 
 CODE_BYTES = 16
 LOGIN_SECONDS = 30 * 86400.0
+ATTEMPT_SECONDS = 600.0  # in which a browser that got no answer to its entrance may ask again
 
 
 def hashed(code: str) -> str:
@@ -76,6 +77,30 @@ def make_invitation(root: Path, roles: Collection[str], *, study: str = "", uses
         code = Invitations(database).make(roles, study=study, uses=uses, seconds=seconds)
     AuditLog(folder / "audit.jsonl").note("invitation", "", roles=sorted(roles), study=study, uses=uses)
     return code
+
+
+class Attempts:
+    """The entrances of the last minutes, by the name that the browser gave to the attempt.
+
+    A code may be used up by an entrance whose answer does not arrive; the same attempt then enters as the same person.
+    """
+
+    def __init__(self) -> None:
+        self._entered: dict[str, tuple[float, str]] = {}
+
+    def person(self, code: str, attempt: str) -> str | None:
+        """The person that this attempt let in; None for a new one, and for one without a name."""
+        self._forget_old()
+        return self._entered.get(hashed(f"{code} {attempt}"), (0.0, None))[1] if attempt else None
+
+    def keep(self, code: str, attempt: str, person: str) -> None:
+        """Keeps the person that an attempt let in; nothing without a name."""
+        if attempt:
+            self._entered[hashed(f"{code} {attempt}")] = time.monotonic(), person
+
+    def _forget_old(self) -> None:
+        since = time.monotonic() - ATTEMPT_SECONDS
+        self._entered = {key: entered for key, entered in self._entered.items() if entered[0] > since}
 
 
 class Logins:

@@ -28,7 +28,7 @@ from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.marks.mark_keeper import MarkKeeper
 from interplay.studio.marks.standing import Progression
 from interplay.studio.people.audit import AuditLog
-from interplay.studio.people.invitation import Invitations, Logins
+from interplay.studio.people.invitation import Attempts, Invitations, Logins
 from interplay.studio.people.person import RESEARCHER, ROLES, People
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import Study
@@ -87,6 +87,7 @@ class StudioContext:
         self.database = StudioDatabase(served.folder / "studio.db")
         self.people = People(self.database)
         self.invitations = Invitations(self.database)
+        self.attempts = Attempts()
         self.logins = Logins(self.database, self.people)
         self.audit = AuditLog(served.folder / "audit.jsonl")
         self.store = EpisodeStore(served.root / "store", create=True)
