@@ -35,7 +35,8 @@ def test_the_last_mark_on_an_utterance_replaces_the_one_before(studio: StudioCon
     stored = {each.id: each.sign for each in studio.store.marks([episode_of(studio, item)])}
     assert stored == {other: 1, late: -1}
     assert {each["id"] for each in given(client)["marks"]} == {other, late}
-    assert client.get(f"/api/items/{item['item']}/marks").json() == {"marks": given(client)["marks"], "open": True}
+    shown = {"marks": given(client)["marks"], "open": True, "paused": False}
+    assert client.get(f"/api/items/{item['item']}/marks").json() == shown
     assert client.post(f"/api/items/{item['item']}/undo", json={"mark": early}).status_code == 200
     assert {each["id"] for each in given(client)["marks"]} == {other, late}
 
