@@ -1,5 +1,5 @@
-"""Before Ray is imported: whether it is installed, and the authentication token for a cluster that a run starts, since
-Ray listens on all interfaces of the machine."""
+"""Before Ray is imported: whether it is installed, the authentication token for a cluster that a run starts, since Ray
+listens on all interfaces of the machine, and what Ray does not print."""
 
 from __future__ import annotations
 
@@ -10,6 +10,20 @@ from collections.abc import Container, MutableMapping
 from importlib.util import find_spec
 
 MODE_VARIABLE, TOKEN_VARIABLE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
+SKIPPED_VARIABLE = "RAY_DEDUP_LOGS_SKIP_REGEX"
+WORKER_DIED_TEXT = "^A worker died or was killed while executing a task by an unexpected system error"  # Ray's words
+
+
+def prepare_ray(address: str | None) -> None:
+    """Prepares the import of Ray for a run, in a cluster at `address` or in one that is started here.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed.
+    """
+    check_ray_installed()
+    set_cluster_token(address)
+    # Ray would print this on stdout, before the run reports the failed worker with the cause.
+    os.environ.setdefault(SKIPPED_VARIABLE, WORKER_DIED_TEXT)
 
 
 def check_ray_installed() -> None:

@@ -15,7 +15,7 @@ from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
 from interplay.runtime.batch_sources import DemonstrationSource
-from interplay.runtime.cluster_token import check_ray_installed, set_cluster_token
+from interplay.runtime.cluster_token import prepare_ray
 from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
@@ -47,11 +47,10 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
         with run.stage(name).locked():
             stage(run)
         return
-    check_ray_installed()
+    prepare_ray(config.address)
     folder, work = run.stage(name), partial(_run_in_learner, stage, name, run)
     folder.path.mkdir(parents=True, exist_ok=True)
     (folder.path / TRAINING_LOCK).touch()  # while Ray starts, `watch` waits for what has begun lately
-    set_cluster_token(config.address)
     from interplay.runtime.ray.cluster_session import resource_requests  # importing Ray takes half a second
     from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
 

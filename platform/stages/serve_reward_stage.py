@@ -16,7 +16,7 @@ from interplay.learner.agents import check_same_agent, describe_agent, load_agen
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.reward.learned_reward import learned_reward, state_width
 from interplay.reward.reward_server import LocalScorer, ReadVersion, Scorer, serve
-from interplay.runtime.cluster_token import check_ray_installed, set_cluster_token
+from interplay.runtime.cluster_token import prepare_ray
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
@@ -70,8 +70,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
 def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
         return nullcontext(LocalScorer(learned_reward(model, found.step, scoring_device(run)), read_version))
-    check_ray_installed()
-    set_cluster_token(run.config.runtime.address)
+    prepare_ray(run.config.runtime.address)
     from interplay.runtime.ray.replicated_scorer import replicated  # importing Ray takes half a second
 
     # The weights rather than the path: saving newer checkpoints deletes old ones.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,13 @@ from pathlib import Path
 import pytest
 from tiny_runs import opened, tiny
 
-from interplay.runtime.cluster_token import MODE_VARIABLE, TOKEN_VARIABLE, set_cluster_token
+from interplay.runtime.cluster_token import (
+    MODE_VARIABLE,
+    SKIPPED_VARIABLE,
+    TOKEN_VARIABLE,
+    prepare_ray,
+    set_cluster_token,
+)
 from interplay.stages.process_layout import run_stage
 
 STRANGER = """
@@ -72,6 +79,18 @@ def test_each_cluster_has_a_token_of_its_own() -> None:
         and len(first[TOKEN_VARIABLE]) == 64
         and first[TOKEN_VARIABLE] != second[TOKEN_VARIABLE]
     )
+
+
+def test_ray_does_not_print_that_a_worker_died_unless_it_is_told_what_to_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = "A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the"
+    other = "The node with node id: 5209 has been marked dead because the detector has missed too many heartbeats"
+    monkeypatch.setenv(SKIPPED_VARIABLE, "mine")
+    prepare_ray("auto")
+    assert os.environ[SKIPPED_VARIABLE] == "mine"
+    monkeypatch.delenv(SKIPPED_VARIABLE)
+    prepare_ray("auto")
+    skipped = re.compile(os.environ[SKIPPED_VARIABLE])
+    assert skipped.search(printed) and not skipped.search(other)
 
 
 def test_a_stage_without_ray_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
