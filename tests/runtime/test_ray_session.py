@@ -7,16 +7,22 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from clusters import small
 from tiny_runs import copied
 
+from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.ray.cluster_session import (
     TASK_EVENTS_VARIABLE,
     ClusterError,
     ClusterSession,
+    check_reachable,
+    cluster_session,
     start_with_retries,
 )
 
@@ -142,3 +148,44 @@ def test_a_permanent_error_is_raised_without_retries(said: str, limit: float) ->
 
     with pytest.raises(RuntimeError, match=said):
         start_with_retries(start, limit)
+
+
+@contextmanager
+def server(answer: bytes) -> Iterator[str]:
+    """The address of a server that sends this to its first client."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with listening.accept()[0] as connection:
+                connection.recv(1024)
+                connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere", "ray://head:10001"])
+def test_an_unreachable_cluster_is_reported_immediately(address: str) -> None:
+    with pytest.raises(ClusterError, match=f"runtime.address={address} "):
+        check_reachable(address, f"runtime.address={address}")
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 400 Bad request\r\n\r\n", b"SSH", b""])
+def test_another_service_at_the_address_is_refused_immediately(answer: bytes) -> None:
+    with server(answer) as address, pytest.raises(ClusterError, match=f"listens at typed={address} is no Ray head"):
+        check_reachable(address, f"typed={address}")
+
+
+def test_settings_of_http2_pass_for_a_ray_head() -> None:
+    with server(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 63, 0, 0])) as address:
+        check_reachable(address, "typed")
+
+
+def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with (
+        pytest.raises(ClusterError, match=r"answers at RAY_ADDRESS=127\.0\.0\.1:1, which runtime\.address=auto uses"),
+        cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
+    ):
+        raise AssertionError("there is no cluster")

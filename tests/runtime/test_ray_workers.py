@@ -35,10 +35,8 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.runtime.ray.cluster_session import (
-    ClusterError,
     ClusterSession,
     ResourceRequest,
-    check_reachable,
     reserve_resources,
 )
 from interplay.runtime.ray.learner_context import LearnerContext
@@ -392,9 +390,3 @@ def test_a_lost_learner_is_distinguished_from_a_stage_error(error: RayError) -> 
     assert isinstance(stage_error(lost), LearnerDied)
     raised = RayTaskError("run", "a traceback", Interrupted("stopped and saved"))
     assert isinstance(stage_error(raised), Interrupted)
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere"])
-def test_an_unreachable_cluster_is_reported_immediately(address: str) -> None:
-    with pytest.raises(ClusterError, match=r"runtime\.address="):
-        check_reachable(address)

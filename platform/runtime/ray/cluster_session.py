@@ -30,6 +30,10 @@ RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of the
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
 TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
+ADDRESS_VARIABLE = "RAY_ADDRESS"  # where runtime.address=auto looks first
+# What a client of HTTP/2, and so of gRPC, sends first: the preface, and empty settings. A server answers with its own.
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+HTTP2_HEADER_BYTES, HTTP2_SETTINGS = 9, 4  # of a frame; its type, the fourth byte
 RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
 
 Started = TypeVar("Started")
@@ -148,14 +152,12 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
         os.environ.setdefault(TASK_EVENTS_VARIABLE, "0")
         start = partial(start_with_retries, lambda: ray.init(**here), config.start_limit)
         return _within(start, config.start_limit, "be started here", ended)
-    if config.address.startswith("ray://"):
-        raise ClusterError(
-            f"runtime.address={config.address} is of the Ray client, which this program can't work through; give the "
-            "cluster's own, as runtime.address=HOST:6379, and start on one of its machines"
-        )
-    if config.address != "auto":
-        check_reachable(config.address)
-    wanted = f"be reached at runtime.address={config.address}"
+    address, typed = config.address, f"runtime.address={config.address}"
+    if address == "auto" and (address := os.environ.get(ADDRESS_VARIABLE) or "auto") != "auto":
+        typed = f"{ADDRESS_VARIABLE}={address}, which {typed} uses"
+    if address != "auto":
+        check_reachable(address, typed)
+    wanted = f"be reached at {typed}"
     return _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
 
 
@@ -173,18 +175,35 @@ def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
                 raise
 
 
-def check_reachable(address: str) -> None:
-    """Raises `ClusterError` unless something listens at the address. Ray itself would retry for a long time."""
+def check_reachable(address: str, typed: str) -> None:
+    """Raises `ClusterError` unless a program like Ray's head listens at the address. Ray would retry for a long time.
+
+    Args:
+        typed: where the address comes from, for the message: "runtime.address=10.0.0.1:6379".
+    """
+    if address.startswith("ray://"):
+        raise ClusterError(
+            f"{typed} is of the Ray client, which this program can't work through; give the cluster's own, as "
+            "runtime.address=HOST:6379, and start on one of its machines"
+        )
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise ClusterError(f"runtime.address={address} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
+        raise ClusterError(f"{typed} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
     try:
-        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS).close()
+        with socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS) as connection:
+            connection.sendall(HTTP2_GREETING)
+            answer = connection.recv(HTTP2_HEADER_BYTES, socket.MSG_WAITALL)
     except OSError as error:
         raise ClusterError(
-            f"no Ray cluster answers at runtime.address={address} ({error}); is its head running (ray start --head), "
-            "and does a firewall let this machine through? Without runtime.address a cluster is started here"
+            f"no Ray cluster answers at {typed} ({error}); is its head running (ray start --head), and does a firewall "
+            "let this machine through? Without runtime.address a cluster is started here"
         ) from error
+    is_grpc = len(answer) == HTTP2_HEADER_BYTES and answer[3] == HTTP2_SETTINGS
+    if not is_grpc and os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+        raise ClusterError(
+            f"what listens at {typed} is no Ray head; ray start --head prints the address of one. Its port is 6379 by "
+            "default, 8265 is that of Ray's dashboard"
+        )
 
 
 def _within(start: Callable[[], Started], limit: float, wanted: str, ended: threading.Event) -> Started:
