@@ -15,6 +15,7 @@ from typing import Any
 import fake_workers
 import pytest
 import ray
+from actor_pipelines import await_pid
 from clusters import small
 from outcomes import assert_each_unroll_once, assert_same_stage, read_ledger, unroll_numbers
 from tiny_runs import copied, interplay, tiny
@@ -197,6 +198,15 @@ def test_a_stopped_service_is_restarted_and_answers_pending_requests(context: Le
     report = (context.crashes.folder / "inference.txt").read_text()
     assert "actor-0 has waited" in report and "for a decision from inference, which has not answered" in report
     assert ASKS in (context.crashes.folder / "stacks/blocked.txt").read_text()
+
+
+def test_a_terminated_service_is_restarted_without_waiting_for_the_stall_limit(context: LearnerContext) -> None:
+    pair = ActorWithService(context, fake_workers.EchoInference)
+    assert (pair.unroll(0, version=5).arrays["row"] == 5).all()
+    os.kill(await_pid(pair.inference.worker), signal.SIGTERM)
+    assert (pair.unroll(1, version=6).arrays["row"] == 6).all()
+    assert (pair.inference.worker.restarts, pair.actor.restarts) == (1, 0)
+    assert "the process of inference ended" in (context.crashes.folder / "inference.txt").read_text()
 
 
 @pytest.mark.slow

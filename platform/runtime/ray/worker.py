@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -79,6 +80,8 @@ class Worker(WorkerProcess):
         *arguments: Any,
     ) -> None:
         super().__init__(name, folder, crashes, config, threads=1)
+        # Ray would answer no further call, and wait for those under way: that of an inference server never returns.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self._heartbeat = Heartbeat()
         with self._heartbeat.busy("starts"), exit_as_error():
             self._target = self._build(make, arguments)
