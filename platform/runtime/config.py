@@ -146,6 +146,11 @@ class RuntimeConfig:
         """Seconds in which a process has started and returned its first result."""
         return self.start_limit + self.stall_limit
 
+    def limit_text(self, *, starts: bool) -> str:
+        """The settings behind `result_limit`, or, of a process that has started, behind `stall_limit`, as typed."""
+        stall = f"runtime.stall_limit={self.stall_limit:g}"
+        return f"runtime.start_limit={self.start_limit:g} plus {stall}, which includes its start" if starts else stall
+
     @property
     def unrolls_in_batch(self) -> int:
         """How many unrolls make up one batch, with the default resolved."""

@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 MAX_LOG_BYTES = 2**20  # of a worker's file; a longer one is cut to the newer half of this
 TAIL_LINES = 20  # quoted in a crash report
 MAX_LINE_CHARACTERS = 500  # of each of them
+PROCESS_ENDED_TEXT = "its worker process has died"  # Ray's words, which name no exit code
+# Of a line that Python or Ray prints where a signal ends a process, as a segmentation fault does.
+FATAL_TEXTS = ("Fatal Python error: ", "*** SIG")
 
 _TRUNCATION_LOCK = threading.Lock()  # a worker truncates between calls, and when its heartbeat is read
 
@@ -72,13 +75,17 @@ class WorkerLog:
             with self.file.open("ab") as opened:  # append mode keeps output that arrives in between
                 opened.write(newer)
 
-    def tail(self) -> str:
-        """Returns the last lines of the newest process; empty if it has printed none."""
+    def newest_lines(self) -> list[str]:
+        """The lines of the newest process, shortened; empty if it has printed none."""
         if not self.file.exists():
-            return ""
+            return []
         text = self.file.read_text(encoding="utf-8", errors="replace")
         newest = re.split(rf"^=== \S+ {re.escape(self._name)} starts$", text, flags=re.MULTILINE)[-1]
-        return "\n".join(line[:MAX_LINE_CHARACTERS] for line in newest.strip().splitlines()[-TAIL_LINES:])
+        return [line[:MAX_LINE_CHARACTERS] for line in newest.strip().splitlines()]
+
+    def tail(self) -> str:
+        """Returns the last lines of the newest process; empty if it has printed none."""
+        return "\n".join(self.newest_lines()[-TAIL_LINES:])
 
 
 def _append(file: Path, text: str) -> None:
@@ -138,6 +145,20 @@ class CrashReports:
         except OSError as error:
             logger.error("%s can't be written (%s); it would say:\n%s", file, error, report)
         return file
+
+    def explained(self, worker: str, cause: str) -> str:
+        """The cause, after a line with what probably ended the process if Ray states only that it has ended."""
+        if PROCESS_ENDED_TEXT not in cause:
+            return cause
+        log = self.worker_log(worker)
+        fatal = [line for line in log.newest_lines() if line.startswith(FATAL_TEXTS)]
+        reason = (
+            f"with '{fatal[-1].strip()}'"
+            if fatal
+            else "without an error of Python: it was killed, as for lack of memory, or code that it called ended it, "
+            "as os._exit or exit in a C library"
+        )
+        return f"the process of {worker} ended {reason}; its last output is in {log.file}\n{cause}"
 
     def restarts_exhausted(self, worker: str, cause: str, file: Path) -> WorkerFailed:
         """Returns the error to raise when a worker has failed more often than allowed."""

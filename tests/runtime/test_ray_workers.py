@@ -168,6 +168,10 @@ def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: Lear
     other = context.add_worker("actor-1", fake_workers.CountingActor)
     other.start(None)
     assert await_pid(other)
+    limit = "runtime.start_limit=300 plus runtime.stall_limit=5, which includes its start"
+    assert f"waited 306 s ({limit}) for an unroll from actor-1, which" in context.report_blocked(
+        other, 306, "an unroll"
+    )
     pipeline = start_pipeline(
         context.add_worker("actor-0", partial(fake_workers.SleepsOnceActor, tmp_path / "failed_once"))
     )
@@ -180,7 +184,10 @@ def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: Lear
     assert receive_numbers(pipeline, 1) == [0]
     assert receive_numbers(pipeline, 3, watch) == [1, 2, 3]
     report = (context.crashes.folder / "actor-0.txt").read_text()
-    assert "the learner has waited" in report and "from actor-0, which says: makes" in report
+    assert (
+        "s (runtime.stall_limit=5) for an unroll from actor-0, " in report
+        and "from actor-0, which says: makes" in report
+    )
     assert "sleep_in_unroll" in report and "config abc, episodes of its last unroll: episode-0\n" in report
     stacks = context.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()

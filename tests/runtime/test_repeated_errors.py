@@ -1,7 +1,11 @@
-"""A worker that raises the same error again after a restart ends the run; one whose error may pass is tried again."""
+"""A worker that raises the same error again after a restart ends the run; one whose error may pass is tried again; what
+ends a process without an error is explained."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -70,3 +74,27 @@ def test_the_same_error_after_a_restart_ends_the_run(
 @pytest.mark.parametrize("raises", [raise_of_a_connection, raise_another])
 def test_an_error_that_may_pass_uses_all_restarts(context: LearnerContext, raises: Callable[[], object]) -> None:
     assert failures(context, raises, r"more often than runtime\.restarts=2") == 3
+
+
+def end_process() -> None:
+    os._exit(0)
+
+
+def read_nowhere() -> None:
+    ctypes.string_at(0)
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        (end_process, "without an error of Python: it was killed, .*, or code that it called ended it, as os._exit"),
+        (read_nowhere, "with '.*(Segmentation fault|SIGSEGV).*'"),
+    ],
+)
+def test_what_ends_a_process_without_an_error_is_explained(
+    context: LearnerContext, caplog: pytest.LogCaptureFixture, ends: Callable[[], object], reason: str
+) -> None:
+    log = context.crashes.worker_log("actor-0").file
+    explained = f"the process of actor-0 ended {reason}.*; its last output is in {log}\n"
+    assert failures(context, ends, rf"more often than(.|\n)* The last one:\n{explained}") == 3
+    assert re.search(f"actor-0 went down and is restarted, .*: {explained}", caplog.text)

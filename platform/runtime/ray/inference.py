@@ -248,7 +248,7 @@ class InferenceServer:
                 continue
             seconds = min(actor.status().activity_seconds, self.worker.age_seconds)  # a successor has had less time
             if seconds > self.worker.result_limit:
-                cause = self._context.report_blocked(self.worker.name, seconds, "a decision", waiter=actor.name)
+                cause = self._context.report_blocked(self.worker, seconds, "a decision", waiter=actor.name)
                 self._restart(cause)
                 return
 

@@ -149,17 +149,15 @@ class LearnerContext:
         """
         for pipeline in pipelines:
             if (seconds := pipeline.stalled_seconds()) is not None:
-                cause = self.report_blocked(pipeline.worker.name, seconds, what)
+                cause = self.report_blocked(pipeline.worker, seconds, what)
                 pipeline.worker.handle_failure(cause, pipeline.episodes)
                 pipeline.restart(partial(resubmit, pipeline))
 
-    def report_blocked(self, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
+    def report_blocked(self, worker: WorkerHandle, seconds: float, what: str, waiter: str = "the learner") -> str:
         """Writes the stacks of every process; returns which process waits for which, with the stacks of the latter."""
+        name, limit = worker.name, worker.limit_text
         activities = self.dump_stacks()
-        message = (
-            f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={self.config.stall_limit:g}) for {what} "
-            f"from {name}, which {activities[name]}"
-        )
+        message = f"{waiter} has waited {seconds:.0f} s ({limit}) for {what} from {name}, which {activities[name]}"
         folder = self.write_blocked(message, activities)
         logger.warning("%s; the stack of every worker is in %s", message, folder)
         stacks = folder / f"{name}.txt"

@@ -98,7 +98,7 @@ def _run_with_restarts(
             raise
         except LearnerDied as died:
             session.check()
-            text = str(died)
+            text = work.crashes.explained(LEARNER, str(died))
             if lost_before_start(text):
                 logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed again")
                 continue
@@ -219,9 +219,7 @@ class _LearnerProcess:
         config = self._work.config
         if seconds <= (config.result_limit if starts else config.stall_limit):
             return
-        message = (
-            f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
-        )
+        message = f"the learner has not moved for {seconds:.0f} s ({config.limit_text(starts=starts)}): it {what}"
         logger.warning(message)
         dump = self._host.dump.remote(message)
         where = f"; the stacks that its watchdog has written are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"

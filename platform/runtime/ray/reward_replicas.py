@@ -327,8 +327,8 @@ class ScoringPool:
         if self._replicas is None:
             return
         for replica, seconds in self._replicas.stalled():
-            name = self._replicas.workers[replica].name
-            self._replicas.restart(replica, context.report_blocked(name, seconds, "a judgment"))
+            worker = self._replicas.workers[replica]
+            self._replicas.restart(replica, context.report_blocked(worker, seconds, "a judgment"))
 
     def _watch(self, asked: Sequence[tuple[OutstandingUnroll, ScoreRequest]]) -> None:
         """Awaits the reply to one call."""

@@ -121,8 +121,17 @@ class WorkerHandle:
     @property
     def result_limit(self) -> float:
         """Timeout in seconds for the next result; for a process's first result it includes startup."""
-        starting = self.completed == self._completed_before
-        return self._config.result_limit if starting else self._config.stall_limit
+        return self._config.result_limit if self._starts else self._config.stall_limit
+
+    @property
+    def limit_text(self) -> str:
+        """The settings behind `result_limit`, as typed."""
+        return self._config.limit_text(starts=self._starts)
+
+    @property
+    def _starts(self) -> bool:
+        """Whether the current process has returned no result yet."""
+        return self.completed == self._completed_before
 
     @property
     def age_seconds(self) -> float:
@@ -182,14 +191,16 @@ class WorkerHandle:
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:
         """Records a failure and kills the process if it still exists; the caller starts the next one.
 
-        A process that never ran does not count towards the restart limit. A cause in words, and Ray's for lack of
-        memory, begins with the line to show; stacks, or advice about Ray's settings, follow.
+        A process that never ran does not count towards the restart limit. A cause in words, Ray's for lack of memory,
+        and one that `CrashReports.explained` explains begin with the line to show; stacks, or Ray's advice, follow.
 
         Raises:
             WorkerFailed: the worker failed more often than allowed, or raised the same error again without a result
                 since.
         """
-        text = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
+        found = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
+        text = self._crashes.explained(self.name, found)
+        begins_with_line = isinstance(cause, str | OutOfMemoryError) or text != found
         if lost_before_start(text):
             logger.warning("%s was placed on a node that is lost, and is placed again", self.name)
             self.kill()
@@ -209,7 +220,7 @@ class WorkerHandle:
             number,
             self._crashes.limit,
             file,
-            last_line(text.partition("\n")[0] if isinstance(cause, str | OutOfMemoryError) else text),
+            last_line(text.partition("\n")[0] if begins_with_line else text),
         )
 
     def kill(self) -> None:
