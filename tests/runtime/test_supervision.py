@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import sys
 import threading
 import time
@@ -76,6 +78,20 @@ def test_the_watchdog_writes_the_stack_of_an_unresponsive_learner(tmp_path: Path
     file = tmp_path / "crashes" / "stacks" / "learner.txt"
     assert f": it does not answer; the stacks that its watchdog has written are in {file}" in message
     assert " in hold_the_gil\n" in file.read_text()
+
+
+def terminate_itself(context: LearnerContext) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(1.0)  # for Ray to take notice
+    sys.stderr.write("the learner goes on\n")
+
+
+def test_a_learner_that_is_terminated_goes_on_and_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = RuntimeConfig("ray", start_limit=300)
+    crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
+    supervise(SupervisedStage("clone", tmp_path / "clone", terminate_itself, wanted, config, crashes, on_accepted=bool))
+    assert "the learner goes on" in capsys.readouterr().err
 
 
 def test_a_learner_that_cannot_report_its_status_is_stopped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -90,6 +91,8 @@ class LearnerHost(WorkerProcess):
         counted_restarts: int,
     ) -> None:
         super().__init__(LEARNER, folder, crashes, config, threads=config.threads)
+        # The driver requests stops. After this signal Ray would answer no further call, until the stage has ended.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         os.environ["COLUMNS"] = str(terminal.columns)
         self._stderr = StderrRelay(terminal.is_tty)
         sys.stderr = self._stderr
