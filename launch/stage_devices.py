@@ -166,12 +166,20 @@ def _elsewhere(config: Config) -> bool:
 
 
 def check_devices(config: Config, stages: Collection[str] = TRAINED) -> None:
-    """Refuses to begin stages that would fail for lack of a device or a package; warns of bf16 computed in software.
+    """Refuses to begin stages that would fail for lack of a device or a package, or that would not use the threads that
+    were asked for; warns of bf16 computed in software.
 
     Raises:
-        SettingsError: see `unavailable_settings`.
+        SettingsError: see `unavailable_settings`; or a stage that trains with overlap has more than one thread.
     """
-    if found := unavailable_settings(config, stages):
-        raise SettingsError([str(error) for error in found.values()])
+    problems = [str(error) for error in unavailable_settings(config, stages).values()]
+    runtime = config.runtime
+    if runtime.kind == "in_process" and runtime.threads != runtime.learner_threads and set(TRAINED) & set(stages):
+        problems.append(
+            f"runtime.threads={runtime.threads} and runtime.overlap=true: acting and learning have one thread of torch "
+            "each; set runtime.overlap=false, or runtime.threads=1"
+        )
+    if problems:
+        raise SettingsError(problems)
     if slow := slow_precisions(config, stages):
         logger.warning("%s; add %s", SOFTWARE_BF16, " ".join(f"{setting}=fp32" for setting in slow))

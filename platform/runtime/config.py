@@ -115,11 +115,6 @@ class RuntimeConfig:
             check_at_least(1, self, "unrolls_per_batch", group="runtime.")
         if self.kind == "in_process":
             self._refuse_what_ray_needs()
-            if self.overlap and self.threads > 1:
-                raise ValueError(
-                    f"runtime.threads={self.threads} and runtime.overlap=true: acting and learning have one thread of "
-                    "torch each; set runtime.overlap=false, or runtime.threads=1"
-                )
             return
         if not self.overlap:
             raise ValueError("runtime.overlap=false is of runtime=in_process; under Ray, set runtime.max_lag=0")

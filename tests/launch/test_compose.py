@@ -19,6 +19,7 @@ from interplay.env import registry
 from interplay.episodes.vocabulary import VocabularyConfig
 from interplay.launch.cli import configured, main
 from interplay.launch.compose import compose
+from interplay.launch.stage_devices import check_devices
 from interplay.stages.config import Config
 
 CONF = Path(interplay.conf.__file__).parent
@@ -296,13 +297,16 @@ def test_unreadable_or_overwriting_values_are_refused(typed: str, told: str) -> 
     assert told in said[0] and len(said) == (3 if "datasets=3" in typed else 1)  # a line for each stage
 
 
-def test_threads_that_overlap_would_not_use_are_refused() -> None:
-    assert problems("runtime.threads=4") == (
-        "runtime: runtime.threads=4 and runtime.overlap=true: acting and learning have one thread of torch each; set "
-        "runtime.overlap=false, or runtime.threads=1",
-    )
+def test_threads_that_overlap_would_not_use_are_refused_where_a_stage_trains() -> None:
+    typed = compose(["runtime.threads=4"])
+    with pytest.raises(
+        SettingsError, match=r"runtime.threads=4 and runtime.overlap=true: .* set runtime.overlap=false"
+    ):
+        check_devices(typed)
+    check_devices(typed, ["collect", "evaluate"])
     assert compose(["runtime.threads=4", "runtime.overlap=false"]).runtime.learner_threads == 4
-    assert compose(["runtime=ray", "runtime.threads=4"]).runtime.threads == 4
+    for settings in (["runtime.threads=4", "runtime.overlap=false"], ["runtime=ray", "runtime.threads=4"]):
+        check_devices(compose(settings))
 
 
 def test_one_buffer_suffices_without_prefetching() -> None:
