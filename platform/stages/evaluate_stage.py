@@ -98,7 +98,6 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             check_setter_words(run, config.setter, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     clock.record_config()
-    measured = not folder.finished
     with StopRequest() as stop:
         for name in players:
             checkpoint = checkpoints.get(name, {})
@@ -112,18 +111,17 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             if name in agents:
                 refuse_trained_on(run, STAGE, checkpoint, name)
-            clock.save()
+            clock.save(finished=False)  # until its means are on the dashboards
             write_films(folder, name, films)
             # Last: from now on it counts as finished.
             write_results(folder, name, checkpoint, results, under_other_words)
-            measured = True
         if config.setter:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
         if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
             _measure_chance(run, folder, worlds, probes, stop)
-    if measured:
+    if not folder.finished:
         _show_on_dashboards(run, players)
     rates = {f"success_{name}": success_rate(read_results(folder, name)) for name in players}
     clock.finish(episodes=len(probes) * len(players), **rates)

@@ -42,9 +42,9 @@ class TensorBoardSink(DashboardSink):
                 earlier.unlink()
         writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter
         self._writer = writer(str(self._folder), purge_step=hidden_from)
-        if hidden_from is None:
-            settings = json.dumps(self._settings, indent=2, default=str)
-            self._writer.add_text("settings", "\n".join(f"    {line}" for line in settings.splitlines()))
+        settings = json.dumps(self._settings, indent=2, default=str)
+        text = "\n".join(f"    {line}" for line in settings.splitlines())
+        self._writer.add_text("settings", text, hidden_from or 0)
 
     def _write(self, step: int, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():

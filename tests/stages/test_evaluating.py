@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from interplay.episodes.episode import DONE, Prompt
 from interplay.evaluation.live_judgements import EVALUATION
 from interplay.evaluation.probes import ProbesConfig
 from interplay.learner import checkpoint
+from interplay.runtime.interruption import Interrupted
 from interplay.stages import evaluate_stage
 from interplay.tracking.tensorboard_sink import EVENT_FILES
 
@@ -68,6 +70,22 @@ def test_dashboards_get_the_means_of_the_newest_evaluation(evaluated: Path, tmp_
     walks = [each["measures"]["walk"] for each in content(root, "bc.json")["results"] if each["kind"] == "go"]
     assert curves["walk/bc/go"] == [(1, pytest.approx(np.mean(walks)))]
     assert {"success/expert/go", "success/bc/exist"} <= curves.keys()
+
+
+@needs_tensorboard
+def test_an_evaluation_that_was_stopped_after_its_last_result_shows_its_means_when_it_continues(
+    evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copied(evaluated, tmp_path)
+    shown, stage = [*PROBES, "tracking.tensorboard=true"], root / "run" / "evaluate"
+    (stage / "bc.json").unlink()
+    with monkeypatch.context() as stopped, pytest.raises(Interrupted):
+        stopped.setattr(evaluate_stage, "has_chance", Mock(side_effect=Interrupted("stopped")))
+        evaluate_stage.evaluate(opened(tiny(root, *shown)))
+    assert (stage / "bc.json").exists() and not list(stage.glob(EVENT_FILES))
+    interplay("evaluate", tiny(root, *shown))
+    curves, texts = shown_by_tensorboard(stage)
+    assert "success/bc" in curves and texts == ["settings/text_summary"]
 
 
 def test_chance_of_an_older_version_is_measured_again(evaluated: Path, tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_a_stage_that_logs_its_only_row_again_replaces_it(tmp_path: Path) -> Non
         dashboards = open_dashboards(tmp_path, config, run="mine", settings={}, resume_step=0)
         dashboards.log(1, {"success": value})
         dashboards.close()
-    assert shown_by_tensorboard(tmp_path)[0] == {"success": [(1, 0.75)]}
+    assert shown_by_tensorboard(tmp_path) == ({"success": [(1, 0.75)]}, ["settings/text_summary"])
 
 
 @needs_tensorboard
