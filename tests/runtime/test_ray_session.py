@@ -164,7 +164,9 @@ def server(answer: bytes) -> Iterator[str]:
         yield f"127.0.0.1:{listening.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere", "ray://head:10001"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "somewhere", "ray://head:10001", "127.0.0.1:70000", "127.0.0.1:²", "a..b:6379"]
+)
 def test_an_unreachable_cluster_is_reported_immediately(address: str) -> None:
     with pytest.raises(ClusterError, match=f"runtime.address={address} "):
         check_reachable(address, f"runtime.address={address}")
@@ -185,7 +187,7 @@ def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with (
-        pytest.raises(ClusterError, match=r"answers at RAY_ADDRESS=127\.0\.0\.1:1, which runtime\.address=auto uses"),
+        pytest.raises(ClusterError, match=r"answers at RAY_ADDRESS=127\.0\.0\.1:1 \(used by runtime\.address=auto\)"),
         cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
     ):
         raise AssertionError("there is no cluster")

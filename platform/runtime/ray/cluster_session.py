@@ -34,6 +34,7 @@ ADDRESS_VARIABLE = "RAY_ADDRESS"  # where runtime.address=auto looks first
 # What a client of HTTP/2, and so of gRPC, sends first: the preface, and empty settings. A server answers with its own.
 HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 HTTP2_HEADER_BYTES, HTTP2_SETTINGS = 9, 4  # of a frame; its type, the fourth byte
+MAX_PORT = 65_535
 RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
 
 Started = TypeVar("Started")
@@ -154,7 +155,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
         return _within(start, config.start_limit, "be started here", ended)
     address, typed = config.address, f"runtime.address={config.address}"
     if address == "auto" and (address := os.environ.get(ADDRESS_VARIABLE) or "auto") != "auto":
-        typed = f"{ADDRESS_VARIABLE}={address}, which {typed} uses"
+        typed = f"{ADDRESS_VARIABLE}={address} (used by {typed})"
     if address != "auto":
         check_reachable(address, typed)
     wanted = f"be reached at {typed}"
@@ -187,13 +188,13 @@ def check_reachable(address: str, typed: str) -> None:
             "runtime.address=HOST:6379, and start on one of its machines"
         )
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise ClusterError(f"{typed} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
     try:
         with socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS) as connection:
             connection.sendall(HTTP2_GREETING)
             answer = connection.recv(HTTP2_HEADER_BYTES, socket.MSG_WAITALL)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: of a host that is no name, as "a..b"
         raise ClusterError(
             f"no Ray cluster answers at {typed} ({error}); is its head running (ray start --head), and does a firewall "
             "let this machine through? Without runtime.address a cluster is started here"
