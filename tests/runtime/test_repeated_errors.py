@@ -19,8 +19,9 @@ from actor_pipelines import receive_numbers, start_pipeline
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
-from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources
+from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.rank_zero import RankWorkers
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 for module in (fake_workers, sys.modules[__name__]):
@@ -98,3 +99,15 @@ def test_what_ends_a_process_without_an_error_is_explained(
     explained = f"the process of actor-0 ended {reason}.*; its last output is in {log}\n"
     assert failures(context, ends, rf"more often than(.|\n)* The last one:\n{explained}") == 3
     assert re.search(f"actor-0 went down and is restarted, .*: {explained}", caplog.text)
+
+
+def test_a_rank_whose_process_ends_is_named_with_what_ended_it(context: LearnerContext) -> None:
+    """And not the learner, whose process goes on."""
+    rank = context.add_worker("actor-0", partial(fake_workers.RaisingActor, end_process))
+    rank.start(None)
+    ended = rank.submit("unroll", "plays", 1)
+    (line,) = RankWorkers([rank], context)._failed([ended], 60.0)
+    file = context.crashes.folder / "actor-0.txt"
+    assert line.startswith(f"actor-0 is lost, see {file}: the process of actor-0 ended without an error of Python")
+    assert context.crashes.explained(LEARNER, line) == line
+    assert "its worker process has died" in file.read_text()

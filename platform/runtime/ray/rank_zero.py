@@ -216,9 +216,10 @@ class RankWorkers:
             if lost_before_start(cause):
                 failed.append(f"{worker.name} is lost: {cause}")
                 continue
-            context = self._context
-            file = context.crashes.record_failure(worker.name, context.counted_restarts + 1, cause, [])
-            failed.append(f"{worker.name} is lost, see {file}: {last_line(cause)}")
+            crashes, text = self._context.crashes, self._context.crashes.explained(worker.name, cause)
+            file = crashes.record_failure(worker.name, self._context.counted_restarts + 1, text, [])
+            shown = last_line(cause if text == cause else text.partition("\n")[0])
+            failed.append(f"{worker.name} is lost, see {file}: {shown}")
         return failed
 
 
