@@ -132,7 +132,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
     config, title = loop.config, loop.folder.path.name
     if done >= config.updates:  # `save` may have been killed just before it recorded the last update
         loop.clock.save(updates=done, steps=trainee.steps)
-    progress = Progress(config.updates, "updates", loop.show, title=title, start=done)
+    progress = Progress(config.updates, "updates", loop.show, title=title, start=done, leaves_out_first=True)
     tracker = open_trackers(
         loop.folder.path,
         loop.tracking,

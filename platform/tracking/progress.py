@@ -38,8 +38,9 @@ class Progress(Tracker):
     """Shows the latest metrics; `show` maps a label to the name of its metric.
 
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
-    and the last row are always shown. `start` is the step at which a resumed run starts. Rate and time left count from
-    the first row on, because much of the time before it goes to start-up: reading data, compiling, opening worlds.
+    and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
+    With `leaves_out_first` they count from the first row on: before it, a training reads data and compiles. Episodes of
+    many lanes end almost together, so what is played before their first row belongs to all of them.
     In a `with` block, the line is shown from the start, and long times without a row are logged with the stack of the
     thread.
     """
@@ -52,6 +53,7 @@ class Progress(Tracker):
         *,
         title: str = "",
         start: int = 0,
+        leaves_out_first: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -60,7 +62,7 @@ class Progress(Tracker):
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._rewrite = self._stream.isatty()
-        self._counted_from: tuple[int, float] | None = None  # step and time of the first row
+        self._counted_from = None if leaves_out_first else (start, clock())  # step and time
         self._step, self._rows = start, 0
         self._latest: dict[str, float] = {}
         self._shown_at = -math.inf
