@@ -241,7 +241,8 @@ def share_bars(shares: Mapping[str, Estimate], level: float, title: str, axes_na
         for place, estimate in enumerate(shares.values()):
             _bar(axes, place, 0.7, estimate, COLORS[0], "")
         axes.axhline(level, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
-        _name_places(axes, [textwrap.fill(name, 45 // len(shares), break_long_words=False) for name in shares])
+        width = max(45 // len(shares), 1)  # characters
+        _name_places(axes, [textwrap.fill(name, width, break_long_words=False) for name in shares])
         axes.set_ylim(0, 1.05)
         _label(axes, *axes_names, shares=True)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interplay.evaluation.figures import true_success_curve
+from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.figures import share_bars, true_success_curve
 from interplay.evaluation.report_data import RewardPoint
 from interplay.evaluation.reward_inspection import (
     InspectedEpisode,
@@ -116,3 +117,9 @@ def test_episodes_whose_truth_is_unknown_are_left_out() -> None:
         [point(10, [1.0], [1.0] * 9), point(30, [1.0], [0.0] * 8 + [1.0])], None, "True success", ""
     )
     assert bands == known.svg, "the band is of those that are known"
+
+
+def test_any_number_of_kinds_is_drawn() -> None:
+    """As of the tasks of CommAI."""
+    drawn = share_bars({f"kind {n}": Estimate(0.5, 0.4, 0.6, 9) for n in range(60)}, 0.5, "By kind", ("kind", "right"))
+    assert drawn.caption.count("9") == 60
