@@ -106,11 +106,13 @@ def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
     if not isinstance(output, TowerOutput):
         return f"forward returns a TowerOutput, got {type(output).__name__}"
     grid, plain = output
+    if not isinstance(grid, Tensor):
+        return f"the grid is a tensor, got {type(grid).__name__}"
     if grid.ndim != 4 or grid.shape[:2] != (2, tower.channels) or grid.shape[2] * grid.shape[3] != tower.cells:
         wanted = f"[2, {tower.channels}, h, w] with h * w = {tower.cells}, by its channels and cells"
         return f"the grid of two images is {wanted}, got {list(grid.shape)}"
-    if plain is None or plain.shape != (2, 2 * tower.channels):
-        got = None if plain is None else list(plain.shape)
+    if not isinstance(plain, Tensor) or plain.shape != (2, 2 * tower.channels):
+        got = list(plain.shape) if isinstance(plain, Tensor) else plain
         return f"plain of two images is [2, {2 * tower.channels}], twice its channels, got {got}"
     return ""
 

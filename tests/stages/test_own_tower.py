@@ -38,6 +38,11 @@ class Unpooled(Patches):
         return TowerOutput(super().forward(image, text, plain).grid, None)
 
 
+class Listed(Patches):
+    def forward(self, image, text, plain=True):
+        return TowerOutput(super().forward(image, text, plain).grid.tolist(), None)
+
+
 class Tuple(Patches):
     def forward(self, image, text, plain=True):
         return super().forward(image, text, plain).grid, None
@@ -82,6 +87,7 @@ def test_an_agent_with_the_tower_of_the_documentation_goes_through_all_stages(pa
         ("my_towers:Unfinished", "its attribute channels is an int of at least 1 once it has been created, got None"),
         ("my_towers:Narrow", "[2, 64, h, w] with h * w = 6, by its channels and cells, got [2, 64, 1, 3]"),
         ("my_towers:Unpooled", "plain of two images is [2, 128], twice its channels, got None"),
+        ("my_towers:Listed", "the grid is a tensor, got list"),
         ("my_towers:Tuple", "forward returns a TowerOutput, got tuple"),
         ("my_towers:Failing", "fails on [2, 16, 24, 3], two black images: RuntimeError("),
     ],
