@@ -46,6 +46,18 @@ def test_a_code_lets_one_person_in_once(tmp_path: Path) -> None:
         assert first.get("/api/me").status_code == 401
 
 
+def test_another_person_of_a_platform_is_not_taken_for_the_one_whose_answer_was_lost(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], seconds=60.0, uses=2)
+        first, second = (
+            visitor(studio)
+            .post("/api/enter", json={"code": code, "attempt": "a" * 32, "platform": {"PROLIFIC_PID": name}})
+            .json()["person"]
+            for name in ("one", "two")
+        )
+        assert first != second
+
+
 def test_an_entrance_whose_answer_was_lost_is_made_again_by_the_same_browser(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         code = studio.invitations.make(["mark"], seconds=60.0)

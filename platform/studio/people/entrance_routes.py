@@ -54,7 +54,7 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
         else:
             invitation = _redeemed(studio, entrance.code, known)
             person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
-            studio.attempts.keep(entrance.code, entrance.attempt, person.id)
+            studio.attempts.keep(entrance.code, _attempt(entrance), person.id)
         for platform, name in entrance.platform.items():
             studio.people.identify(person.id, platform, name)
     studio.audit.note("login", person.id, study=invitation.study)
@@ -71,9 +71,14 @@ def enter(entrance: Entrance, request: Request, studio: Studio, response: Respon
 
 def _entered(studio: StudioContext, entrance: Entrance) -> tuple[Invitation, Person] | None:
     """The invitation and the person of an attempt that was let in, and whose answer may not have arrived."""
-    name = studio.attempts.person(entrance.code, entrance.attempt)
+    name = studio.attempts.person(entrance.code, _attempt(entrance))
     person, invitation = studio.people.find(name or ""), studio.invitations.find(entrance.code)
     return (invitation, person) if invitation is not None and person is not None else None
+
+
+def _attempt(entrance: Entrance) -> str:
+    """The name of an attempt, which another id of a crowd platform makes another one; "" without a name."""
+    return " ".join([entrance.attempt, *map(str, sorted(entrance.platform.items()))]) if entrance.attempt else ""
 
 
 def _redeemed(studio: StudioContext, code: str, known: Person | None) -> Invitation:
