@@ -40,7 +40,8 @@ class Progress(Tracker):
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
     and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
     With `leaves_out_first` they count from the first row on: before it, a training reads data and compiles. Episodes of
-    many lanes end almost together, so what is played before their first row belongs to all of them.
+    many lanes end almost together, so what is played before their first row belongs to all of them, and the first alone
+    shows no rate.
     In a `with` block, the line is shown from the start, and long times without a row are logged with the stack of the
     thread.
     """
@@ -63,6 +64,7 @@ class Progress(Tracker):
         self._clock = clock
         self._rewrite = self._stream.isatty()
         self._counted_from = None if leaves_out_first else (start, clock())  # step and time
+        self._least = 1 if leaves_out_first else 2  # steps that show a rate
         self._step, self._rows = start, 0
         self._latest: dict[str, float] = {}
         self._shown_at = -math.inf
@@ -125,7 +127,7 @@ class Progress(Tracker):
         first, since = self._counted_from or (self._step, self._clock())
         done, elapsed = self._step - first, self._clock() - since
         parts = [f"{self._title} {self._step:,}/{self._total:,} {self._unit}".strip()]
-        if elapsed > 0 and done > 0:
+        if elapsed > 0 and done >= self._least:
             rate = done / elapsed
             parts.append(f"{format_number(rate)} {self._unit}/s")
             parts.append(f"{format_duration((self._total - self._step) / rate)} left")
