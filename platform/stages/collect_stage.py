@@ -67,12 +67,11 @@ def _grown(run: Run, config: CollectConfig, stage: str) -> CollectConfig:
     """
     folder, section = run.stage(stage), settings_group(stage)
     before = folder.record().get("settings", {}).get("collect", {})
-    typed = {word.lstrip("+").partition("=")[0] for word in run.config.run.typed}
     numbers = {}
     for name in NUMBERS:
         wanted, setting = getattr(config, name), f"{section}.{name}"
         begun = before.get(name, wanted)
-        if wanted > begun and typed.isdisjoint((setting, section)):
+        if wanted > begun and run.config.run.typed_names.isdisjoint((setting, section)):
             raise StageConflict(
                 f"{folder.path} was started with {setting}={begun}, and the settings typed now state {wanted}: add "
                 f"{setting}={begun} to keep it, or {setting}={wanted} to record more"

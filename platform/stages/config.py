@@ -61,6 +61,11 @@ class RunConfig:
         """The folder of the run."""
         return Path(self.dir) / self.name
 
+    @property
+    def typed_names(self) -> frozenset[str]:
+        """The names of the settings, groups and sections that were typed."""
+        return frozenset(word.lstrip("+").partition("=")[0] for word in self.typed)
+
 
 BaselineName = Literal[
     "bc_long", "bc_large", "cloning_only", "from_reward_model", "true_progress", "success", "shuffled_marks", "ar"

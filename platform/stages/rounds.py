@@ -55,12 +55,10 @@ def config_of_round(config: Config) -> Config:
 def replaced_settings(config: Config, stage: str) -> list[str]:
     """The typed settings of a stage that `config_of_round` replaces, each with its value: "reinforce.start is
     round-1/reinforce, not clone"."""
-    section, typed = settings_group(stage), {word.lstrip("+").partition("=")[0] for word in config.run.typed}
-    chosen = config_of_round(config)
-    found = []
+    section, chosen, found = settings_group(stage), config_of_round(config), list[str]()
     for name in OF_ROUND_BEFORE.get(section, ()):
         before, now = (getattr(getattr(each, section), name) for each in (config, chosen))
-        if before != now and f"{section}.{name}" in typed:
+        if before != now and f"{section}.{name}" in config.run.typed_names:
             found.append(f"{section}.{name} is {now}, not {before}")
     return found
 

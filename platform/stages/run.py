@@ -150,7 +150,7 @@ class Run:
     def untyped_presets(self) -> list[str]:
         """The words for presets of the run's last command that this one lacks: a run does not remember its settings."""
         before = {word.partition("=")[0]: word for word in recorded_words(self.root)}
-        now = {word.lstrip("+").partition("=")[0] for word in self.config.run.typed}
+        now = self.config.run.typed_names
         return [before[group] for group in PRESETS if group in before and group not in now]
 
     def record_config(self) -> None:

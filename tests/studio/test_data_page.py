@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from browser_login import log_in
 from playwright.sync_api import Browser, expect
 from small_house import ENV, fill_store
 from studio_process import started
@@ -54,8 +55,7 @@ def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: P
         visitor.post("/api/mark/marks/next", {})
         person = visitor.get("/api/me")["person"]
         context = browser.new_context()
-        for cookie in visitor._jar:
-            context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
+        log_in(context, visitor)
         page = context.new_page()
         page.goto(f"{studio.origin}/data")
         expect(page.locator("#summary")).to_contain_text(person)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from browser_login import log_in
 from playwright.sync_api import Browser, Page
 from studio_process import StartedStudio, started
 from test_live_protocol import ROOM, invited, only_episode
@@ -23,8 +24,7 @@ def opened(
 ) -> Page:
     """The page of a person that is logged in, once it has ticked statements and pressed a button, or none."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
-    for cookie in visitor._jar:
-        context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": studio.origin}])
+    log_in(context, visitor)
     page = context.new_page()
     page.set_default_timeout(SECONDS)
     page.goto(f"{studio.origin}/play")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from browser_login import log_in
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -52,8 +53,7 @@ def page(browser: Browser, studio: tuple[Path, StartedStudio]) -> Iterator[Page]
     root, running = studio
     (visitor,) = invited(root, running, 1, ("mark",))
     context = browser.new_context(viewport={"width": 1200, "height": 900})
-    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
-    context.add_cookies(cookies)  # type: ignore[arg-type]
+    log_in(context, visitor)
     page = context.new_page()
     agree(page, running)
     yield page

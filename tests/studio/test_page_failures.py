@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from browser_login import log_in
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -42,8 +43,7 @@ def page(stranger: Page, studio: tuple[Path, StartedStudio]) -> Page:
     """The page of a rater."""
     root, running = studio
     (visitor,) = invited(root, running, 1, ("mark",))
-    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
-    stranger.context.add_cookies(cookies)  # type: ignore[arg-type]
+    log_in(stranger.context, visitor)
     return stranger
 
 
@@ -173,8 +173,7 @@ def test_marks_wait_while_another_person_is_logged_in(page: Page, studio: tuple[
     expect(page.get_by_test_id("count")).to_contain_text("0 marks")
     own = page.context.cookies()
     (other,) = invited(root, running, 1, ("mark",))
-    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in other._jar]
-    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+    log_in(page.context, other)
     page.keyboard.press("j")
     expect(page.locator("#message")).to_contain_text("another person")
     expect(page.locator("#saved")).to_contain_text("saving 1")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from browser_login import log_in
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -47,8 +48,7 @@ def page(context: BrowserContext, studio: tuple[Path, StartedStudio]) -> Page:
     """The page of a rater."""
     root, running = studio
     (visitor,) = invited(root, running, 1, ("mark",))
-    cookies = [{"name": each.name, "value": each.value or "", "url": running.origin} for each in visitor._jar]
-    context.add_cookies(cookies)  # type: ignore[arg-type]
+    log_in(context, visitor)
     return context.new_page()
 
 
