@@ -109,7 +109,7 @@ class Row:
     share: float  # of the device's measured peak in this precision
     memory: float | None  # peak GB on a GPU; None on a CPU
     apart: float  # relative difference of the first gradient norm from that of the first setting
-    launches: int = 0  # by the host, an update
+    launches: int | None = None  # by the host, an update; None if it can't be counted
 
 
 def agent_of(size: str) -> Agent:
@@ -258,9 +258,14 @@ class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch d
         return func(*args, **(kwargs or {}))
 
 
-def launches(learner: Learner, given: Mapping[str, Any]) -> int:
-    """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are no views."""
+def launches(learner: Learner, given: Mapping[str, Any]) -> int | None:
+    """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are no views.
+
+    None for a compiled learner on a CPU: compiled code does not run while `Operations` counts.
+    """
     if learner.device.type == "cpu":
+        if learner.config.compile:
+            return None
         operations = Operations()  # type: ignore[no-untyped-call]  # torch does not annotate it
         with operations:
             learner.update(**given)
@@ -375,7 +380,7 @@ def main() -> None:
             print(
                 f"{row.size + ' ' + row.way:34}{row.recompute:9}{row.best * 1e3:10.1f}{row.median * 1e3:10.1f}"
                 f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}"
-                f"{row.launches:9}",
+                f"{'-' if row.launches is None else row.launches:>9}",
                 flush=True,
             )
     result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}
