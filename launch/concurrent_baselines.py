@@ -3,9 +3,10 @@
     this process  | collect | clone | collect-agent | mark | reward | reinforce | evaluate
     the other                       | bc_long         | what begins after reward |
 
-Imitation keeps one core busy, so that on two cores a baseline that clones takes hardly any time. Everything that the
-other process writes is in the folders of the baselines, and the stages of the run do not change what a baseline begins
-from, so that the weights are the same, bit for bit, as those of baselines that are trained afterwards.
+Imitation keeps one core busy, so that on two cores a baseline that clones takes hardly any time. The other process has
+a lower priority: where cores are scarce, the stages come first. Everything that it writes is in the folders of the
+baselines, and the stages of the run do not change what a baseline begins from, so that the weights are the same, bit for
+bit, as those of baselines that are trained afterwards.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from interplay.stages.run import Run
 
 logger = logging.getLogger(__name__)
 
+NICENESS = 10  # of the other process, added to that of this one
 POLL_SECONDS = 0.2  # between two looks at the other process, or for a stop request
 STOP = "stop"  # a message to the process; the others are names of stages that have finished
 WARNINGS = ("W ", "E ", "C ")  # how such lines of a log begin
@@ -238,6 +240,7 @@ def _train(run: Run, log: WorkerLog) -> None:
     """Trains the baselines of a run, each once its stage has finished; a traceback of an error is printed too."""
     log.capture_output()
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
+    os.nice(NICENESS)
     retain_freed_memory()
     torch.set_num_threads(run.config.runtime.learner_threads)
     pause = threading.Event()

@@ -88,6 +88,7 @@ def train_until_stopped(run: Run, after: int) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             os.kill(child(), number)
         assert becomes_true(lambda: updates(run) > after), "it trains on"
+        assert os.getpriority(os.PRIO_PROCESS, child()) > os.getpriority(os.PRIO_PROCESS, 0)
         StopRequest.request_stop()
         baselines.finish()
     assert not multiprocessing.active_children()

@@ -22,6 +22,16 @@ def starts(settings: list[str]) -> list[tuple[str, int]]:
     return [(meta.split, meta.seed) for meta in metas]
 
 
+def played(settings: list[str]) -> dict[tuple[str, int], dict[str, bytes]]:
+    """What each player did in every stored episode, by split and seed."""
+    with opened(settings).store() as store:
+        episodes = [store.read(identifier) for identifier in store.ids()]
+    return {
+        (each.meta.split, each.meta.seed): {role: actions.tobytes() for role, actions in each.actions.items()}
+        for each in episodes
+    }
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_more_episodes_extend_a_finished_recording(tmp_path: Path, workers: int) -> None:
     setting = f"collect.workers={workers}"
@@ -33,6 +43,7 @@ def test_more_episodes_extend_a_finished_recording(tmp_path: Path, workers: int)
     interplay("collect", at_once)
     assert starts(extended)[: len(first)] == first
     assert sorted(starts(extended)) == sorted(starts(at_once))
+    assert workers == 0 or played(extended) == played(at_once)
     record = opened(extended).stage("collect").record()
     assert (record["finished"], record["episodes"], record["heldout_episodes"]) == (True, 6, 3)
 
