@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SAID = (Utterance(8, "solver", "yes"),)
 ASKS_TO_STAY = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+NETWORK_IS_BACK = "() => dispatchEvent(new Event('online'))"
 NOT_STORED = "This browser can't store your marks"
 # What fails of the database: opening it, as in a private window; transactions, as where the file is corrupted; storing
 # a request at once, or when its transaction ends, as where the disk is full.
@@ -87,6 +89,7 @@ def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page,
     expect(page.get_by_test_id("saved")).to_have_text("saving 3 ...")
     assert page.evaluate(ASKS_TO_STAY)
     page.unroute("**/marks")
+    page.evaluate(NETWORK_IS_BACK)  # else the pause after several tries takes seconds
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
     assert not page.evaluate(ASKS_TO_STAY)
     expect(message).to_contain_text(NOT_STORED)
@@ -119,6 +122,17 @@ def test_what_was_stored_is_sent_once_where_the_database_fails_later(page: Page)
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
     assert len(sent) == 2
     expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+
+
+def test_marks_are_sent_once_the_network_is_back_without_a_pause(page: Page) -> None:
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3600)  # no pause between two tries ends
+    page.route("**/marks", lambda route: route.abort())
+    page.keyboard.press("j")
+    expect(page.locator("#message")).to_contain_text("The studio does not answer")
+    page.unroute("**/marks")
+    page.evaluate(NETWORK_IS_BACK)
+    expect(page.get_by_test_id("saved")).to_have_text("all saved")
 
 
 def test_the_later_sign_of_two_tabs_wins_and_both_show_it(page: Page) -> None:

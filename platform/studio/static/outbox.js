@@ -51,7 +51,8 @@ export class Outbox {
     this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
     this.database.catch((error) => this.stopStoring(error));
-    addEventListener('online', () => this.send());
+    this.wake = () => {}; // ends the pause before the next try
+    addEventListener('online', () => this.wake());
   }
 
   /** @param {IDBTransactionMode} mode */
@@ -160,13 +161,21 @@ export class Outbox {
             this.problem = status === 401 ? message : 'waiting';
           }
           this.report();
-          await new Promise((resolve) => setTimeout(resolve, wait));
+          await this.pause(wait);
           wait = Math.min(2 * wait, LONGEST_WAIT);
         }
       }
     } finally {
       this.sending = false;
     }
+  }
+
+  /** Waits, at most until the network is back. @param {number} ms */
+  pause(ms) {
+    return new Promise((resolve) => {
+      this.wake = () => resolve(undefined);
+      setTimeout(resolve, ms);
+    });
   }
 
   /** Whether this browser is still that of the person; what is its own is refused to others. */
