@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,28 @@ def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_pa
         page.context.close()
     said = [each.text for each in only_episode(tmp_path).meta.utterances if each.role == "setter"]
     assert said == ["lift the ball", "and the duck"]
+
+
+def test_what_arrives_leaves_the_notice_of_refused_words_and_the_page_in_place(
+    tmp_path: Path, browser: Browser
+) -> None:
+    live = replace(CONFIG.live, utterances=1, utterance_seconds=600)
+    with started(tmp_path, ROOM, replace(CONFIG, live=live)) as studio:
+        page, line, _ = playing(browser, studio, tmp_path)
+        message = page.locator("#message")
+        for text in ("lift the ball", "and the duck"):
+            say(page, text)
+        expect(message).to_contain_text("too fast", timeout=SECONDS)
+        for rung in (1, 0):
+            line.sockets[-1].send(json.dumps({"kind": "rate", "rung": rung, "size": [24, 32]}))
+            expect(message.get_by_text("pictures are fewer")).to_have_count(rung)
+            expect(message).to_contain_text("too fast")
+        page.set_viewport_size({"width": 640, "height": 400})  # the dialogue is below the picture
+        page.get_by_test_id("view").evaluate("each => each.scrollIntoView()")
+        line.sockets[-1].send(json.dumps({"kind": "said", "role": "solver", "text": "which one?", "frame": 0}))
+        expect(page.locator("#dialogue")).to_contain_text("which one?")
+        expect(page.get_by_test_id("view")).to_be_in_viewport(ratio=0.99)
+        page.context.close()
 
 
 @pytest.mark.parametrize("in_another_tab", [True, False])

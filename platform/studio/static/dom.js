@@ -30,6 +30,11 @@ export function byId(id) {
 /** A random id: 32 hexadecimal digits. */
 export const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** Shows the end of a list that scrolls; the page stays where it is. @param {Element} list */
+export function scrollDown(list) {
+  list.scrollTop = list.scrollHeight;
+}
+
 /** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.
  * @param {any} element */
 export function copy(element) {

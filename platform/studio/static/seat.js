@@ -1,9 +1,9 @@
 // A seat in a live session: pictures, dialogue, keys, and what the studio tells it, until its end.
-import { byId, fill, make } from './dom.js';
+import { byId, fill, make, scrollDown } from './dom.js';
 import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
-import { say } from './page.js';
+import { say, sayAbout } from './page.js';
 import { ended, leadsBack, stage, wayBack } from './play_ends.js';
 import { SeatKeys } from './seat_keys.js';
 import { Unconfirmed } from './unconfirmed.js';
@@ -79,12 +79,12 @@ export function play(session, seat, about, practicing = false) {
     const last = byId('dialogue').lastElementChild;
     if (message.piece && last?.classList.contains('piece')) {
       last.append(message.text);
-      return last.scrollIntoView({ block: 'nearest' });
+      return scrollDown(byId('dialogue'));
     }
     const mine = message.role === (seat === 'copilot' ? 'solver' : seat);
     const name = word(seat === 'copilot' || message.role === 'world' ? `role.${message.role}` : mine ? 'play.you' : 'play.other');
     byId('dialogue').append(make('li', { class: message.piece ? 'piece' : '' }, make('b', { text: `${name}:` }), message.text));
-    byId('dialogue').lastElementChild.scrollIntoView({ block: 'nearest' });
+    scrollDown(byId('dialogue'));
     if (message.role === 'setter') byId('wanted').textContent = message.text;
     return undefined;
   }
@@ -109,7 +109,7 @@ export function play(session, seat, about, practicing = false) {
       byId('say').maxLength = message.limits.letters;
       if (message.symbols) byId('say').placeholder = word('play.type_hint');
       if (!message.pictures) byId('say').focus();
-      if (!message.pictures) say(byId('message'), word('play.no_pictures'));
+      if (!message.pictures) sayAbout('world', word('play.no_pictures'));
       unconfirmed.sendAgain();
     },
     /** @param {any} message */
@@ -143,7 +143,7 @@ export function play(session, seat, about, practicing = false) {
       if (playing && document.activeElement === document.body) canvas.focus();
     },
     /** @param {any} message */
-    rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.toReversed().join('x') })); else say(byId('message'), ''); },
+    rate({ rung, size }) { sayAbout('rate', rung ? word('play.slow', { size: size.toReversed().join('x') }) : ''); },
     judge() {
       playing = judged = false;
       overlay.show(() => word('play.judge_open'));
@@ -159,6 +159,7 @@ export function play(session, seat, about, practicing = false) {
     end(message) {
       over = true;
       document.exitPointerLock?.();
+      say(byId('message'), '');
       returnUnconfirmed(practicing ? word('play.practice_over') : '');
       if (practicing) {
         close();
@@ -179,7 +180,7 @@ export function play(session, seat, about, practicing = false) {
    * @param {string} text @param {string} [unsaid] */
   function putBack(text, unsaid = '') {
     const isBoxTaken = over || byId('say').value; // by the next words, which stay, or hidden
-    say(byId('message'), unsaid && isBoxTaken ? `${text} "${unsaid}"` : text);
+    sayAbout('notice', unsaid && isBoxTaken ? `${text} "${unsaid}"` : text);
     byId('say').value ||= unsaid;
   }
 
@@ -274,7 +275,7 @@ export function play(session, seat, about, practicing = false) {
   function explain(reason) {
     const sent = socket.send('reason', { reason });
     byId('why').hidden = sent;
-    say(byId('message'), word(sent ? 'play.why_sent' : 'play.why_unsent'));
+    sayAbout('notice', word(sent ? 'play.why_sent' : 'play.why_unsent'));
     canvas.focus();
   }
   document.addEventListener('keydown', (event) => {

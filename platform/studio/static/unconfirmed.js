@@ -1,5 +1,5 @@
 // Utterances that were sent and that the studio has not confirmed; the page shows them and sends them again.
-import { make, newId } from './dom.js';
+import { make, newId, scrollDown } from './dom.js';
 import { word } from './words.js';
 
 const ANSWER_MS = 10_000;
@@ -25,7 +25,7 @@ export class Unconfirmed {
     if (!this.send({ id, text })) return false;
     const line = make('li', { text: word('play.sending', { text }) });
     this.place.append(line);
-    line.scrollIntoView({ block: 'nearest' });
+    scrollDown(this.place);
     this.all.set(id, { text, line });
     if (!this.timer) this.wait();
     return true;
