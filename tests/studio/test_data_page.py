@@ -28,6 +28,27 @@ def test_an_invitation_to_a_study_begins_with_its_consent(browser: Browser, tmp_
         page.close()
 
 
+def test_nobody_is_asked_twice_to_agree(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV) as studio:
+        page = browser.new_page()
+        page.goto(f"{studio.origin}/i#{studio.code}")
+        page.get_by_test_id("continue").click()
+        page.get_by_test_id("study-marks").click()
+        for number in (0, 1):
+            page.get_by_test_id(f"statement-{number}").check()
+        page.get_by_test_id("agree").click()
+        page.wait_for_url(f"{studio.origin}/mark?study=marks")
+        page.go_back()
+        page.wait_for_url(f"{studio.origin}/")
+        page.goto(f"{studio.origin}/consent?study=marks")  # as from a bookmark, to read it again
+        expect(page.locator("#text")).not_to_be_empty()
+        expect(page.get_by_test_id("agree")).to_be_hidden()
+        page.get_by_test_id("go-on").click()
+        page.wait_for_url(f"{studio.origin}/mark?study=marks")
+        page.close()
+
+
 def test_pressing_continue_twice_makes_one_person(browser: Browser, tmp_path: Path) -> None:
     with started(tmp_path, ENV) as studio:
         code = make_invitation(tmp_path, ["mark"], uses=2, seconds=60.0)

@@ -38,6 +38,7 @@ def open_studies(studio: Studio, person: Someone) -> dict[str, Any]:
                 "text": study.text,
                 "open": study.open,
                 "consent": study.consent.model_dump(),
+                "agreed": studio.people.has_agreed(person.id, study.name, study.consent.version),
                 "standing": studio.progression.standing(person, study).to_json(study),
                 "finished": studio.progression.finished(person, study),
             }

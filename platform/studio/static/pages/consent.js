@@ -9,10 +9,17 @@ await begin();
 const name = new URLSearchParams(location.search).get('study') ?? '';
 const { studies } = await get('/api/studies');
 const study = studies.find((/** @type {any} */ each) => each.name === name);
+/** The page on which a person takes part in the study. */
+const address = () => `${study.page}?study=${encodeURIComponent(name)}`;
 if (!study) {
   location.replace('/');
+} else if (study.standing.stage === 'over' && !study.agreed) {
+  location.replace(address()); // nothing is left to agree to
 } else {
   const { consent } = study;
+  byId('form').hidden = study.agreed;
+  byId('agreed').hidden = !study.agreed;
+  byId('goOn').href = address();
   byId('title').textContent = study.title;
   byId('version').textContent = word('consent.version', consent);
   byId('intro').textContent = study.text;
@@ -29,7 +36,7 @@ if (!study) {
     const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
     try {
       await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, text: consent.text, ticked });
-      location.assign(`${study.page}?study=${encodeURIComponent(name)}`);
+      location.replace(address()); // Back leads to the page before this one
     } catch (error) {
       say(byId('message'), /** @type {any} */ (error).message, 'bad');
     }

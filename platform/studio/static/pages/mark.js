@@ -214,7 +214,7 @@ async function next() {
   await everythingSent();
   const answer = await postUntilAnswered(`/api/mark/${encodeURIComponent(study)}/next`);
   if (answer.standing.stage === 'consent') {
-    location.assign(`/consent?study=${encodeURIComponent(study)}`);
+    location.replace(`/consent?study=${encodeURIComponent(study)}`);
     return;
   }
   if (answer.standing.stage === 'judge') {
