@@ -82,6 +82,18 @@ def test_nothing_is_given_before_consent(studio: StudioContext) -> None:
     assert given(client) is not None
 
 
+def test_the_first_page_knows_that_nothing_is_left(studio: StudioContext) -> None:
+    client = rater(studio)
+
+    def standing() -> Any:
+        return client.get("/api/studies").json()["studies"][0]["standing"]
+
+    while (item := given(client)) is not None:
+        assert standing()["stage"] == "mark"
+        finish(client, item)
+    assert (standing()["stage"], standing()["outcome"]) == ("over", "complete")
+
+
 def test_an_item_says_nothing_about_its_origin(studio: StudioContext) -> None:
     client = rater(studio)
     item = given(client)

@@ -63,7 +63,7 @@ class Progression:
     def standing(self, person: Person, study: Study) -> StudyStanding:
         """How far a person is, as far as it can be seen without choosing the next item.
 
-        A study in which nothing is left to do asks for no consent, and for no practice or qualification.
+        A study in which nothing is left to do is over: it asks for no consent, practice or qualification.
         """
         if person.paused or not study.open:
             return StudyStanding("over", paused=person.paused or "closed")
@@ -73,9 +73,9 @@ class Progression:
             standing = self._playing(person, study) if study.is_live else self._marking(person, study)
         if standing.stage == "over":
             return standing
-        has_agreed = self._people.has_agreed(person.id, study.name, study.consent.version)
-        if (not has_agreed or standing.stage in TESTS) and not self._has_work(person, study):
+        if not self._has_work(person, study):
             return self.nothing_left(person, study)
+        has_agreed = self._people.has_agreed(person.id, study.name, study.consent.version)
         return standing if has_agreed else StudyStanding("consent")
 
     def _has_work(self, person: Person, study: Study) -> bool:
