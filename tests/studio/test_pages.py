@@ -136,7 +136,8 @@ def test_the_pages_fit_narrow_windows(page: Page, studio: StartedStudio) -> None
 
 
 def fits(page: Page) -> None:
-    """No window scrolls sideways."""
+    """No window scrolls sideways, and the keyboard alone reaches every part that does."""
+    assert all(page.locator(".scroll").evaluate_all("all => all.map((each) => each.tabIndex === 0)")), page.url
     for width in (400, 900, 1200):
         page.set_viewport_size({"width": width, "height": 900})
         wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
