@@ -124,6 +124,16 @@ def test_what_was_stored_is_sent_once_where_the_database_fails_later(page: Page)
     expect(page.get_by_test_id("count")).to_contain_text("2 marks")
 
 
+def test_the_next_recording_and_its_bar_are_in_view_where_the_page_is_longer_than_the_window(page: Page) -> None:
+    page.set_viewport_size({"width": 640, "height": 400})  # as of a small screen, or at 200%
+    for sign in ("plus-0", "finish"):
+        page.get_by_test_id(sign).click()
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+    for part in ("view", "bar"):
+        expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=0.99)
+
+
 def test_marks_are_sent_once_the_network_is_back_without_a_pause(page: Page) -> None:
     page.clock.install()
     page.clock.pause_at(time.time() + 3600)  # no pause between two tries ends

@@ -101,6 +101,7 @@ async function next() {
   dialogueRows();
   setReady(true);
   byId('bar').focus({ preventScroll: true });
+  byId('view').scrollIntoView({ block: 'nearest' }); // the last one may have been ended at the end of a long page
   playback.play(true);
 }
 

@@ -253,6 +253,7 @@ async function next() {
   dialogueRows();
   draw();
   byId('bar').focus({ preventScroll: true });
+  byId('view').scrollIntoView({ block: 'nearest' }); // the last one may have been ended at the end of a long page
   if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 
