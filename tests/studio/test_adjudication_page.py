@@ -65,6 +65,10 @@ def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
 def test_a_mark_that_is_set_while_earlier_ones_are_sent_is_not_called_kept(page: Page, episodes: list[str]) -> None:
     choose(page, episodes[0], 0)
     page.get_by_test_id("plus").click()
+    marks = page.get_by_test_id("bar").locator("polygon")
+    for key, count in (("k", 4), ("Delete", 3)):  # while the button has the focus
+        page.keyboard.press(key)
+        expect(marks).to_have_count(count)
     held: list[Route] = []
     page.route("**/agreed", lambda route: held.append(route))
     with page.expect_request("**/agreed"):

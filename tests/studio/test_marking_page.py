@@ -124,6 +124,15 @@ def test_what_was_stored_is_sent_once_where_the_database_fails_later(page: Page)
     expect(page.get_by_test_id("count")).to_contain_text("2 marks")
 
 
+def test_keys_mark_also_where_the_checkbox_was_clicked_last(page: Page) -> None:
+    box = page.get_by_test_id("scrub-picture")
+    box.check()
+    page.keyboard.press("j")
+    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    page.keyboard.press("Space")
+    expect(box).not_to_be_checked()
+
+
 def test_the_next_recording_and_its_bar_are_in_view_where_the_page_is_longer_than_the_window(page: Page) -> None:
     page.set_viewport_size({"width": 640, "height": 400})  # as of a small screen, or at 200%
     for sign in ("plus-0", "finish"):

@@ -360,9 +360,8 @@ function run(action) {
 addEventListener('keydown', (event) => {
   if (!item || byId('dialog').open || event.ctrlKey || event.metaKey) return;
   const target = /** @type {any} */ (event.target);
-  if (target.matches('input, textarea, select')) return;
   const action = actions.get(keyName(event));
-  if (!action || (target.matches('button, a') && ['Space', 'Enter'].includes(keyName(event)))) return;
+  if (!action || (target.matches('button, a, input') && ['Space', 'Enter'].includes(keyName(event)))) return;
   event.preventDefault();
   if (['plus', 'minus', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
   run(action);

@@ -215,7 +215,6 @@ addEventListener('resize', draw);
 addEventListener('beforeunload', (event) => drafts.size && event.preventDefault());
 addEventListener('keydown', (event) => {
   if (!isReady() || event.ctrlKey || event.metaKey) return;
-  if (/** @type {any} */ (event.target).matches('input, textarea, select, button, a')) return;
   const step = film?.plan?.strip_every ?? 1;
   /** @type {Object<string, () => any>} */
   const acts = { '+': () => mark(1), j: () => mark(1), '-': () => mark(-1), k: () => mark(-1), a: copyClusters, Delete: remove, ArrowLeft: () => film.want(film.shown - step), ArrowRight: () => film.want(film.shown + step) };
