@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from interplay.env.task import Task
 from interplay.env.world import Action, View, World
 from interplay.evaluation.estimates import repeated_share
 from interplay.evaluation.probe_player import ProbePlayer
-from interplay.evaluation.probes import Probe, ProbeResult, mean_measures
+from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind, mean_measures
 from interplay.evaluation.report_data import ChanceLevel
 
 CHANCE_BOOTSTRAP_SEED = 20221122  # fixed, so that the same draws always have the same interval
@@ -67,13 +68,13 @@ def measure_chance(
     The random mover plays each probe `draws` times. `worlds` are played side by side; the first must have been reset,
     because some worlds know their tasks only then.
     """
-    source = worlds[0].tasks()
+    source, digests = worlds[0].tasks(), digests_by_kind(probes)
     found: dict[str, ChanceLevel] = {}
     for kind in dict.fromkeys(probe.kind for probe in probes):
         drawn = [probe for probe in probes if probe.kind == kind]
         tasks = [source.load(probe.task) for probe in drawn]
         if any(task.answer is not None for task in tasks):
-            found[kind] = chance_of_answers(tasks)
+            found[kind] = replace(chance_of_answers(tasks), probes=digests[kind])
             continue
         resting = _results(worlds, drawn, RestingSeat(), stopped)
         moving = [result for _ in range(draws) for result in _results(worlds, drawn, RandomSeat(rng), stopped)]
@@ -87,6 +88,7 @@ def measure_chance(
             draws=draws,
             interval=(rate.low, rate.high),
             hold=drawn[0].hold,
+            probes=digests[kind],
             measures={name: by_kind[kind] for name, by_kind in measures.items() if by_kind},
         )
     return found

@@ -8,6 +8,8 @@ success is still judged by the probe's own task. An agent that understands the w
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import re
 from collections import defaultdict
@@ -269,6 +271,16 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
+def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:
+    """A digest of the houses and the words of the probes of each kind, in order of their index: another version of the
+    world may draw other tasks in the same houses."""
+    found = {}
+    for kind in dict.fromkeys(each.kind for each in probes):
+        rows = sorted((each.index, each.seed, each.instruction) for each in probes if each.kind == kind)
+        found[kind] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+    return found
+
+
     """The step of success of each probe by kind of task, NaN without success; [episodes], in order of `index`."""
     by_kind: dict[str, NDArray[np.float64]] = {}
     for kind in dict.fromkeys(result.kind for result in results):

@@ -88,6 +88,7 @@ class ChanceLevel:
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
     # What the tasks measure of the two players, "resting" and "random"; empty in files of older versions.
     measures: Mapping[str, MeasureMeans] = field(default_factory=dict)
+    probes: str = ""  # digest of their houses and words; "" in files of older versions
 
     @property
     def best_guess(self) -> float:

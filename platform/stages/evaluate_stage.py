@@ -119,7 +119,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
-        if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
+        if config.chance and not has_chance(folder, config.chance_draws, probes):
             _measure_chance(run, folder, worlds, probes, stop)
     if not folder.finished:
         _show_on_dashboards(run, players)

@@ -13,7 +13,7 @@ from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
 from interplay.stages.config import Config
-from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
+from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
 from interplay.stages.round_results import rounds_on_probes
@@ -38,7 +38,7 @@ def seed_results(run: Run) -> SeedResults:
         early={name: _shares(results, early=True) for name, results in own.items()},
         listening={name: _listening(results, other[name]) for name, results in own.items()},
         probes={kind: len(rows) for kind, rows in _by_kind(next(iter(own.values()))).items()},
-        chance={kind: level.best_guess for kind, level in read_chance(folder).items()},
+        chance={kind: level.best_guess for kind, level in chance_of(folder, next(iter(own.values()))).items()},
         heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
         budget=budget_of(run.config),

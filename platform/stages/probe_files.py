@@ -22,7 +22,7 @@ from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.core.stored_arrays import read_arrays
 from interplay.evaluation.probe_player import Film
-from interplay.evaluation.probes import Probe, ProbeResult
+from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.shared_parts import is_same_player
 from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_rows
@@ -100,10 +100,22 @@ def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
         raise damaged(file, error) from error
 
 
-def has_chance(folder: StageFolder, draws: int, hold: int) -> bool:
-    """Whether chance has been measured with this number of random draws, and success had to last as long."""
-    levels = read_chance(folder)
-    return bool(levels) and all(
+def chance_of(folder: StageFolder, played: Sequence[ProbeResult]) -> dict[str, ChanceLevel]:
+    """The chance levels of the probes that were played, with their holding time; files of older versions do not state
+    the probes or the time, and count."""
+    digests, hold = digests_by_kind(played), max(each.hold for each in played)
+    return {
+        kind: level
+        for kind, level in read_chance(folder).items()
+        if level.probes in ("", digests.get(kind)) and (level.answers or level.hold in (0, hold))
+    }
+
+
+def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool:
+    """Whether chance has been measured on these probes with this number of random draws, and success had to last as
+    long. As in `has_results`, the words are compared; files of older versions do not state them."""
+    levels, hold = read_chance(folder), probes[0].hold
+    return {kind: level.probes for kind, level in levels.items()} == digests_by_kind(probes) and all(
         (each.draws, each.hold) == (draws, hold) for each in levels.values() if not each.answers
     )
 

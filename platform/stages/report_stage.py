@@ -41,7 +41,7 @@ from interplay.stages.episode_snapshot import TRAIN, training_marks
 from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
 from interplay.stages.judged_continuations import judged_of
 from interplay.stages.measured_agents import measured_agents, outdated_results
-from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
+from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
 from interplay.stages.round_results import round_records, rounds_on_probes
@@ -265,8 +265,7 @@ def _probes(run: Run, spec: WorldSpec, labels: Mapping[str, str]) -> ProbeResult
         steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
-        # Files of older versions do not state the holding time.
-        chance={kind: level for kind, level in read_chance(folder).items() if level.answers or level.hold in (0, hold)},
+        chance=chance_of(folder, next(iter(found.values()))),
         hold=hold,
         baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],
         pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},

@@ -161,6 +161,19 @@ def test_results_of_other_words_in_the_same_houses_are_neither_kept_nor_compared
 
 
 def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
+def test_chance_on_other_words_in_the_same_houses_is_neither_kept_nor_shown(evaluated: Path, tmp_path: Path) -> None:
+    """As of a version that drew other tasks."""
+    root = copied(evaluated, tmp_path)
+    now, file = content(root, "chance.json"), root / "run" / "evaluate" / "chance.json"
+    for level in now.values():
+        assert level["probes"]
+    file.write_text(json.dumps({**now, "exist": {**now["exist"], "probes": "of other words"}}))
+    interplay("report", tiny(root, *PROBES))
+    assert set(json.loads((root / "run" / "summary.json").read_text())["chance"]) == {"go"}
+    interplay("evaluate", tiny(root, *PROBES))
+    assert content(root, "chance.json") == now, "it has been measured again"
+
+
     root = copied(evaluated, tmp_path)
     first, played = content(root, "bc.json"), root / "run" / "evaluate" / "bc.json"
     assert first["agent"]["update"] == 4
