@@ -7,13 +7,15 @@ command continues whatever stopped it. Seeds may be run on several machines: `or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from interplay.evaluation.probes import probe_kinds
+from interplay.evaluation.probes import draw_probes
 from interplay.evaluation.results_page import added_seeds, write_results_page
+from interplay.evaluation.seed_results import SeedResults, probe_settings
 from interplay.launch.complete_round import complete_round, refuse_other_settings
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import Config
@@ -36,11 +38,7 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     """
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
-    added = [Path(name) for name in config.orderings.add]
-    with Run(config.run.root, config).closing_worlds() as run:
-        kinds = probe_kinds(run.make_world(), config.evaluate) if added else ()
-    probes = dict.fromkeys(kinds, config.evaluate.episodes)
-    results = added_seeds(added, config.orderings.seeds, budget_of(config), probes)
+    results = _added(config) if config.orderings.add else []
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
     rounds = [_rounds(config, seed) for seed in config.orderings.seeds]
     for each in chain.from_iterable(rounds):
@@ -56,6 +54,16 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
                     )
             results.append(seed_results(run))
     return write_results_page(config.run.root, sorted(results, key=lambda each: each.seed))
+
+
+def _added(config: Config) -> list[SeedResults]:
+    """The seeds of the files of `orderings.add`, which have played the same probes as those of this command will."""
+    files, settings = [Path(name) for name in config.orderings.add], config.evaluate
+    with Run(config.run.root, config).closing_worlds() as run:
+        probes = draw_probes(run.make_world(), settings)
+    counts = Counter(probe.kind for probe in probes)
+    played = probe_settings(settings.seed, settings.greedy, probes)
+    return added_seeds(files, config.orderings.seeds, budget_of(config), counts, played)
 
 
 def _rounds(config: Config, seed: int) -> list[Config]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from interplay.core.files import write_whole
+from interplay.core.settings_validation import build_config
 from interplay.evaluation.estimates import student_mean
 from interplay.evaluation.figures import SvgFigure, standalone
 from interplay.evaluation.results_figures import BC_RL, results_figures
-from interplay.evaluation.seed_results import SeedResults
+from interplay.evaluation.seed_results import HOUSES_AND_WORDS, SeedResults
+
+logger = logging.getLogger(__name__)
 
 PAGE, NUMBERS = "results.md", "results.json"
 BC, BC_LONG, BC_LARGE, AR = "bc", "bc_long", "bc_large", "ar"
@@ -27,11 +32,12 @@ Parts = Mapping[str, float]  # of a finding in one seed, by name; each is above 
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of the paper; `measure` returns its parts in a seed, None where the seed has no such data."""
+    """A finding of the paper; `measure` returns its parts in a seed, None where the seed has no such data. It gets the
+    name of the clone that the page compares with, the same one in every seed."""
 
     claim: str
     quantity: str  # what `measure` returns
-    measure: Callable[[SeedResults], Parts | None]
+    measure: Callable[[SeedResults, str], Parts | None]
 
 
 def verdict(seeds: Sequence[Parts]) -> str:
@@ -62,8 +68,10 @@ def _by_part(seeds: Sequence[Parts]) -> dict[str, list[float]]:
     return {name: each for name, each in values.items() if len(each) >= MIN_SEEDS} or values
 
 
-def _baseline(seed: SeedResults) -> str:
-    return BC_LONG if BC_LONG in seed.success else BC
+def _baseline(seeds: Sequence[SeedResults]) -> str:
+    """The longer BC, where any seed has it; seeds without it, as added ones may be, then count in no comparison with a
+    clone."""
+    return BC_LONG if any(BC_LONG in seed.success for seed in seeds) else BC
 
 
 def _differences(shares: Mapping[str, Mapping[str, float]], agent: str, other: str) -> Parts | None:
@@ -83,29 +91,29 @@ def _mean(values: list[float]) -> float:
     return float(np.mean(values))
 
 
-def _return_rises(seed: SeedResults) -> Parts | None:
+def _return_rises(seed: SeedResults, baseline: str) -> Parts | None:
     points = seed.heldout_returns
     return {"rise": points[-1][1] - points[0][1]} if len(points) > 1 else None
 
 
-def _doubles_position(seed: SeedResults) -> Parts | None:
-    ours, theirs = (seed.success.get(agent, {}).get("position") for agent in (BC_RL, _baseline(seed)))
+def _doubles_position(seed: SeedResults, baseline: str) -> Parts | None:
+    ours, theirs = (seed.success.get(agent, {}).get("position") for agent in (BC_RL, baseline))
     return None if ours is None or theirs is None else {"position": ours - 2 * theirs}
 
 
-def _ibt_ar_bc(seed: SeedResults) -> Parts | None:
+def _ibt_ar_bc(seed: SeedResults, baseline: str) -> Parts | None:
     upper = _mean_difference(seed.success, BC_RL, AR)
-    lower = _mean_difference(seed.success, AR, _baseline(seed))
+    lower = _mean_difference(seed.success, AR, baseline)
     return None if upper is None or lower is None else {"IBT": upper["mean"], "AR": lower["mean"]}
 
 
-def _scripted_probes(seed: SeedResults) -> Parts | None:
+def _scripted_probes(seed: SeedResults, baseline: str) -> Parts | None:
     """Kinds with a scripted reward stand for the paper's probes, the others for its free instructions.
 
     Of both, those that were played as probes count; None unless there are some.
     """
     for agent, scripted in seed.scripted_kinds.items():
-        ours, mixed, clone = (seed.success.get(name) for name in (agent, BC_RL, _baseline(seed)))
+        ours, mixed, clone = (seed.success.get(name) for name in (agent, BC_RL, baseline))
         if ours is None or mixed is None or clone is None:
             continue
         paid, free = set(ours) & set(scripted), set(ours) - set(scripted)
@@ -115,7 +123,7 @@ def _scripted_probes(seed: SeedResults) -> Parts | None:
     return None
 
 
-def _answers_in_order(seed: SeedResults) -> Parts | None:
+def _answers_in_order(seed: SeedResults, baseline: str) -> Parts | None:
     rewards = list(seed.answers.values())
     if len(rewards) != 3:
         return None
@@ -123,7 +131,7 @@ def _answers_in_order(seed: SeedResults) -> Parts | None:
     return {"correct": right, "plausible": right - wrong, "incoherent": wrong - strange}
 
 
-def _each_round(seed: SeedResults) -> Parts | None:
+def _each_round(seed: SeedResults, baseline: str) -> Parts | None:
     means = {name: _mean(list(shares.values())) for name, shares in seed.rounds.items()}
     return {later: means[later] - means[earlier] for earlier, later in pairwise(means)} or None
 
@@ -138,12 +146,12 @@ FINDINGS = (
     Finding(
         "Reinforcement beats cloning on every probe",
         "difference of BC+RL and the longer BC on the probe where it is least",
-        lambda seed: _differences(seed.success, BC_RL, _baseline(seed)),
+        lambda seed, baseline: _differences(seed.success, BC_RL, baseline),
     ),
     Finding(
         "A 71M BC+RL agent beats a 165M BC agent; bigger is better",
         "BC+RL minus the longer BC of 2.2 times the weights, mean over probes",
-        lambda seed: _mean_difference(seed.success, BC_RL, BC_LARGE),
+        lambda seed, baseline: _mean_difference(seed.success, BC_RL, BC_LARGE),
     ),
     Finding(
         "IBT beats AR, and AR beats BC", "the smaller of the two differences of mean success", _ibt_ar_bc
@@ -156,7 +164,7 @@ FINDINGS = (
     Finding(
         "Reinforcement succeeds sooner",
         "BC+RL minus the longer BC within half of the time limit, mean over probes",
-        lambda seed: _mean_difference(seed.early, BC_RL, _baseline(seed)),
+        lambda seed, baseline: _mean_difference(seed.early, BC_RL, baseline),
     ),
     Finding(
         "Each round improves on the one before",
@@ -190,9 +198,8 @@ def read_seeds(path: Path) -> list[SeedResults]:
         ValueError: the file does not exist, or is of another kind.
     """
     try:
-        rows = json.loads(path.read_text())
-        return [SeedResults(**row) for row in rows]
-    except (OSError, TypeError, json.JSONDecodeError) as error:
+        return [build_config(SeedResults, row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is no results.json of interplay orderings ({error}); name files that this command wrote, as "
             "orderings.add=[elsewhere/runs/orderings/results.json]"
@@ -200,10 +207,16 @@ def read_seeds(path: Path) -> list[SeedResults]:
 
 
 def added_seeds(
-    paths: Sequence[Path], own: Sequence[int], budget: Mapping[str, int], probes: Mapping[str, int]
+    paths: Sequence[Path],
+    own: Sequence[int],
+    budget: Mapping[str, int],
+    probes: Mapping[str, int],
+    settings: Mapping[str, Any],
 ) -> list[SeedResults]:
     """The seeds of other files, which can be shown with those that this command trains with `budget` and tests on as
-    many `probes` of each kind.
+    many `probes` of each kind, drawn and played with `settings` (see `probe_settings`).
+
+    Files of older versions do not state these settings; a warning names them.
 
     Raises:
         ValueError: a file can't be read, or has a seed that is there already, was trained with another budget, or has
@@ -211,7 +224,8 @@ def added_seeds(
     """
     seeds: dict[int, SeedResults] = {}
     for path in paths:
-        for seed in read_seeds(path):
+        found = read_seeds(path)
+        for seed in found:
             if seed.seed in (*own, *seeds):
                 raise ValueError(
                     f"{path} has seed {seed.seed}, which is there already; leave it out of orderings.seeds"
@@ -226,8 +240,32 @@ def added_seeds(
                     f"{path} has other probes than this command ({_probes(seed.probes)}; here {_probes(probes)}), so "
                     "its seeds can't be added; give the settings that it was made with"
                 )
+            if seed.probe_settings and (differing := _differing(seed.probe_settings, settings)):
+                raise ValueError(
+                    f"{path} has other probes than this command: {differing}. All seeds of a page play the same "
+                    "probes; give the settings that it was made with, or leave the file out of orderings.add"
+                )
             seeds[seed.seed] = seed
+        if not all(seed.probe_settings for seed in found):
+            logger.warning(
+                "%s does not state how its probes were drawn, as those of older versions: add it only if evaluate.seed "
+                "was %s there, too",
+                path,
+                settings["evaluate.seed"],
+            )
     return list(seeds.values())
+
+
+def _differing(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """The settings of probes that differ, with both values; "" if none does. Other houses and words follow from another
+    seed, and are named where the seed is the same."""
+    apart = [name for name in ours if theirs.get(name) != ours[name]]
+    shown = [f"{name}={theirs.get(name)} (here {ours[name]})" for name in apart if name != HOUSES_AND_WORDS]
+    if HOUSES_AND_WORDS in apart and "evaluate.seed" not in apart:
+        digests = theirs.get(HOUSES_AND_WORDS, {})
+        kinds = ", ".join(kind for kind, digest in ours[HOUSES_AND_WORDS].items() if digests.get(kind) != digest)
+        shown.append(f"other {HOUSES_AND_WORDS} of {kinds}, as of other settings or another version of the world")
+    return "; ".join(shown)
 
 
 def render_results(seeds: Sequence[SeedResults], figures: Mapping[str, SvgFigure]) -> str:
@@ -271,10 +309,11 @@ def _probes(probes: Mapping[str, int]) -> str:
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
     """The row of a finding; of its parts, that with the lowest mean over seeds is shown."""
-    measured = [parts for seed in seeds if (parts := finding.measure(seed)) is not None]
+    baseline = _baseline(seeds)
+    measured = [parts for seed in seeds if (parts := finding.measure(seed, baseline)) is not None]
     lowest = min(_by_part(measured).values(), key=np.mean, default=[])
     quantity = finding.quantity
-    if not any(BC_LONG in seed.success for seed in seeds):  # `baselines` does not name it
+    if baseline == BC:  # `baselines` does not name the longer one
         quantity = quantity.replace("the longer BC", "BC")
     return finding.claim, quantity, _text(lowest, "{:+z.2f}"), verdict(measured)
 

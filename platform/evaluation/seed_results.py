@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind
+
+HOUSES_AND_WORDS = "houses and words"
 
 
 @dataclass(frozen=True)
@@ -26,3 +31,17 @@ class SeedResults:
     scripted_kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # Success of the clone and of the newest agent of every round, where there are two rounds, in their order.
     rounds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    # How the probes were drawn and played; see `probe_settings`. Empty in files of older versions.
+    probe_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def probe_settings(seed: int, greedy: bool, probes: Sequence[Probe | ProbeResult]) -> dict[str, Any]:
+    """What agents of two commands must share to be compared on the same probes: `evaluate.seed` and `evaluate.greedy`,
+    the time limits and the holding time, and the digests of the probes, which another world has otherwise."""
+    return {
+        "evaluate.seed": seed,
+        "evaluate.greedy": greedy,
+        "evaluate.hold_steps": max(each.hold for each in probes),
+        "time limits": {each.kind: each.limit for each in probes},
+        HOUSES_AND_WORDS: digests_by_kind(probes),
+    }

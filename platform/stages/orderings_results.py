@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.evaluation.metric_curves import read_curves
 from interplay.evaluation.probes import ProbeResult
-from interplay.evaluation.seed_results import SeedResults
+from interplay.evaluation.seed_results import SeedResults, probe_settings
 from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
 from interplay.stages.config import Config
@@ -45,6 +45,7 @@ def seed_results(run: Run) -> SeedResults:
         reward_models=_reward_models(run),
         scripted_kinds=_scripted_kinds(run),
         rounds=_rounds(run),
+        probe_settings=probe_settings(run.config.evaluate.seed, run.config.evaluate.greedy, next(iter(own.values()))),
     )
 
 

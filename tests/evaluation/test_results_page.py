@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from interplay.evaluation.estimates import Estimate, student_mean, wilson
 from interplay.evaluation.results_figures import _bars, _minus_bc_rl, results_figures
 from interplay.evaluation.results_page import added_seeds, read_seeds, render_results, verdict, write_results_page
-from interplay.evaluation.seed_results import SeedResults
+from interplay.evaluation.seed_results import HOUSES_AND_WORDS, SeedResults
 
 KINDS = ("go", "position")
 SEED = SeedResults(
@@ -32,6 +34,14 @@ SEED = SeedResults(
     answers={"correct": 0.5, "plausible but wrong": -0.1, "incoherent": -0.4},
     budget={"demonstrations": 8000, "updates of cloning": 60},
 )  # fmt: skip
+SETTINGS = {
+    "evaluate.seed": 7,
+    "evaluate.greedy": False,
+    "evaluate.hold_steps": 4,
+    "time limits": {"go": 40, "position": 40},
+    HOUSES_AND_WORDS: {"go": "a", "position": "b"},
+}
+DAMAGED = json.dumps([asdict(SEED) | {"success": 3}])
 
 
 def line(page: str, start: str) -> str:
@@ -140,6 +150,14 @@ def test_without_a_longer_clone_the_page_names_the_clone() -> None:
     assert "longer" not in page
 
 
+def test_seeds_without_the_longer_clone_do_not_mix_another_baseline_into_the_findings() -> None:
+    """As a seed of another machine, whose command named other baselines."""
+    without = {name: shares for name, shares in SEED.success.items() if name != "bc_long"}
+    page = render_results([SEED, replace(SEED, seed=2, success=without)], {})
+    row = line(page, "Reinforcement beats cloning on every probe")
+    assert "| +0.10 |" in row and "not tested: 1 seed" in row, "against the longer clone, of seed 1 alone"
+
+
 def test_seeds_are_averaged_by_agent_and_kind() -> None:
     other = replace(SEED, seed=2, success={**SEED.success, "bc_rl": {"go": 0.7, "position": 0.3}})
     page = render_results([SEED, other], {})
@@ -208,27 +226,51 @@ def test_seeds_of_several_machines_are_joined(tmp_path: Path) -> None:
     ]
     write_results_page(tmp_path, elsewhere)
     path = tmp_path / "results.json"
-    found = [SEED, *added_seeds([path], [1], SEED.budget, SEED.probes)]
+    found = [SEED, *added_seeds([path], [1], SEED.budget, SEED.probes, SETTINGS)]
     assert [seed.seed for seed in found] == [1, 9, 2]
     page = render_results(found, {})
     assert line(page, "The modeled return rises").endswith("| holds |")
     assert line(page, "ar ") == "| ar | – | 0.70 | – |"
     with pytest.raises(ValueError, match="has seed 2, which is there already"):
-        added_seeds([path], [2], SEED.budget, SEED.probes)
+        added_seeds([path], [2], SEED.budget, SEED.probes, SETTINGS)
     with pytest.raises(ValueError, match="has seed 9, which is there already"):
-        added_seeds([path, path], [1], SEED.budget, SEED.probes)
+        added_seeds([path, path], [1], SEED.budget, SEED.probes, SETTINGS)
     with pytest.raises(ValueError, match="other budgets"):
-        added_seeds([path], [1], {"demonstrations": 1}, SEED.probes)
+        added_seeds([path], [1], {"demonstrations": 1}, SEED.probes, SETTINGS)
 
 
 def test_seeds_of_other_probes_are_not_joined(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps([asdict(replace(SEED, seed=2, probes={"go": 50, "lift": 50}))]))
     with pytest.raises(ValueError, match=r"other probes than this .* \(50 go, 50 lift; here 50 go, 50 position\)"):
-        added_seeds([path], [1], SEED.budget, SEED.probes)
+        added_seeds([path], [1], SEED.budget, SEED.probes, SETTINGS)
 
 
-@pytest.mark.parametrize("content", [None, "not json", '[{"seed": 1}]', "[3]"])
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"evaluate.seed": 8, HOUSES_AND_WORDS: {"go": "c", "position": "d"}}, "evaluate.seed=8 (here 7). All"),
+        ({"evaluate.hold_steps": 0}, "evaluate.hold_steps=0 (here 4)"),
+        ({HOUSES_AND_WORDS: {"go": "c", "position": "b"}}, "other houses and words of go, as of other settings"),
+    ],
+)
+def test_seeds_that_played_other_probes_are_not_joined(tmp_path: Path, other: Mapping[str, Any], said: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([asdict(replace(SEED, seed=2, probe_settings={**SETTINGS, **other}))]))
+    with pytest.raises(ValueError, match=re.escape(said)):
+        added_seeds([path], [1], SEED.budget, SEED.probes, SETTINGS)
+
+
+def test_seeds_of_older_versions_are_joined_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "results.json"
+    for settings in (SETTINGS, {}):
+        assert not caplog.text
+        path.write_text(json.dumps([asdict(replace(SEED, seed=2, probe_settings=settings))]))
+        assert len(added_seeds([path], [1], SEED.budget, SEED.probes, SETTINGS)) == 1
+    assert "does not state how its probes were drawn" in caplog.text and "evaluate.seed was 7" in caplog.text
+
+
+@pytest.mark.parametrize("content", [None, "not json", '[{"seed": 1}]', "[3]", DAMAGED])
 def test_a_file_that_holds_no_seeds_is_refused(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "results.json"
     if content is not None:

@@ -108,7 +108,7 @@ def test_the_baselines_share_the_stages_of_their_seed_and_play_its_probes(
 
 
 @pytest.mark.slow
-def test_rounds_of_a_seed_play_the_same_probes(tmp_path: Path) -> None:
+def test_rounds_of_a_seed_play_the_same_probes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, *PROBES, "orderings.seeds=[7]", "orderings.rounds=2")
     interplay("orderings", settings)
     seed = read_seeds(tmp_path / "run" / "results.json")[0]
@@ -119,6 +119,11 @@ def test_rounds_of_a_seed_play_the_same_probes(tmp_path: Path) -> None:
     trained = (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns
     interplay("orderings", settings)
     assert (second / "reinforce" / "metrics.jsonl").stat().st_mtime_ns == trained, "what is done is not done again"
+    further = [*settings, "orderings.seeds=[8]", f"orderings.add=[{tmp_path / 'run' / 'results.json'}]"]
+    assert [each.seed for each in paper_orderings._added(compose(further))] == [7]
+    said = refused("orderings", [*further, "evaluate.seed=3"], capsys)
+    assert "results.json has other probes than this command: evaluate.seed=20261121 (here 3)" in said
+    assert not (tmp_path / "run-seed-8").exists()
 
 
 def test_a_stop_while_the_report_of_a_seed_is_written_begins_no_other_seed(
