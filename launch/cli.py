@@ -19,6 +19,7 @@ from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch.compose import KEY, compose, is_recorded
+from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -164,13 +165,15 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     """The configuration of a verb from the words typed after it.
 
     Raises:
-        SettingsError: see `compose`; or a variant is typed that would not be trained.
+        SettingsError: see `compose`; or a variant is typed that would not be trained, or a setting without effect.
     """
     takes = VERBS[verb].takes
     named = [word for word in typed if word.strip() and not KEY.match(word.lstrip("+"))] if takes else []
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
+    if problems := ineffective_settings(config, {word.lstrip("+").partition("=")[0] for word in typed}):
+        raise SettingsError(problems)
     return config
 
 

@@ -40,6 +40,13 @@ def unavailable_settings(config: Config, stages: Collection[str] = TRAINED) -> d
             find_device(device, setting)
         except Unavailable as error:
             found[setting] = error
+    actors = config.actors
+    local = config.runtime.kind == "ray" and actors.inference == "local"
+    if "reinforce" in stages and local and actors.device.startswith("cuda"):  # agents of other stages play in process
+        found["actors.device"] = Unavailable(
+            f"actors.device={actors.device} needs a GPU, and under Ray an actor sees none",
+            "let a server decide with actors.inference=service actors.service.gpus=1, or set actors.device=auto",
+        )
     for stage in trained:
         settings = getattr(config, stage)
         reads = stage != "reinforce" or settings.learner.objective.weights.needs_demonstrations

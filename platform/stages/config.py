@@ -230,19 +230,11 @@ class Config:
         return {"clone": self.clone, "reward": self.reward, "reinforce": self.reinforce}
 
     def _without_a_gpu(self) -> list[str]:
-        """Learners and actors on a GPU under Ray for which no GPU is set aside."""
-        if self.runtime.kind == "in_process":
+        """Learners on a GPU under Ray for which no GPU is set aside."""
+        if self.runtime.kind == "in_process" or self.runtime.learner.gpus:
             return []
-        problems = []
-        if self.actors.device.startswith("cuda") and self.actors.inference == "local":
-            problems.append(
-                f"actors.device={self.actors.device} needs a GPU, and under Ray an actor sees none: let a server "
-                "decide with actors.inference=service actors.service.gpus=1, or set actors.device=auto"
-            )
-        if self.runtime.learner.gpus:
-            return problems
         devices = {f"{name}.learner.device": stage.learner.device for name, stage in self.training_stages.items()}
-        return problems + [
+        return [
             f"{name}={device} needs a GPU, and under Ray a worker sees only the GPUs reserved for it, none with "
             f"runtime.learner.gpus=0: add runtime.learner.gpus=1, or set {name}=cpu"
             for name, device in devices.items()

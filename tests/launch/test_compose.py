@@ -243,7 +243,6 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         ),
         ("clone.learner.device=cuda", "add runtime.learner.gpus=1, or set clone.learner.device=cpu"),
         ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
-        ("actors.device=cuda", "actors.inference=service actors.service.gpus=1, or set actors.device=auto"),
         (
             "runtime.learners=2 runtime.learner.gpus=1 reward.learner.device=cuda reward.learner.cuda_graph=true",
             "set reward.learner.cuda_graph=false, or runtime.learners=1",
@@ -270,6 +269,49 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
     compose(["runtime=ray", "actors.device=auto"])
     compose(["runtime=ray", "actors.device=cuda", "actors.inference=service", "actors.service.gpus=1"])
     compose(["actors.device=cuda"])
+
+
+def test_only_the_actors_of_reinforcement_see_no_gpu_under_ray(gpu: str) -> None:
+    """The other stages in which agents play do so in the process of the command."""
+    asked = compose(["runtime=ray", "actors.device=cuda"])
+    check_devices(asked, ["evaluate"])
+    for stages in (["reinforce"], ["collect", "reinforce", "evaluate"]):
+        told = "under Ray an actor sees none. Let a server decide with actors.inference=service actors.service.gpus=1"
+        with pytest.raises(SettingsError, match=re.escape(told)):
+            check_devices(asked, stages)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("collect.setter.kinds={go: 1} collect.setter.sample_by=cues", "weight the cues with collect.setter.cues"),
+        ("collect_agent.setter.kinds={go: 1} collect_agent.setter.sample_by=cues", "collect_agent.setter.cues"),
+        ("reinforce.actor.hold_steps=4", "has no effect with reinforce.actor.until=time: add"),
+        ("experiment=orderings baselines=[] reinforce.actor.until=time reinforce.actor.hold_steps=3", "until=time"),
+        ("reward.dataset.stagger=false reward.dataset.windows=marked", "or set reward.dataset.windows=stream"),
+        ("evaluate.setter_steps=60", "evaluate.setter_steps has no effect without a learned setter"),
+    ],
+)
+def test_typed_settings_without_effect_are_refused(typed: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        configured("demo", shlex.split(typed.replace("={go: 1}", "='{go: 1}'")))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["env=room", "collect.setter.sample_by=cues"],  # the preset has kinds
+        ["experiment=orderings", "reinforce.actor.until=time", "baselines=[]"],  # and this one hold_steps
+        ["collect.setter.kinds={go: 1}", "collect.setter.sample_by=cues", "evaluate.setter=clone-setter"],
+        ["reinforce.actor.hold_steps=4", "baselines=[success]"],
+        ["reinforce.actor.hold_steps=4", "reinforce.actor.until=done"],
+        ["reinforce.actor.hold_steps=0"],
+        ["reward.dataset.windows=marked", "reward.dataset.stagger=false", "baselines=[ar]"],
+        ["reinforce.dataset.stagger=false"],
+    ],
+)
+def test_settings_without_effect_that_are_not_typed_or_needed_by_a_baseline_are_accepted(typed: list[str]) -> None:
+    configured("demo", typed)
 
 
 @pytest.mark.parametrize(
