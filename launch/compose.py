@@ -13,7 +13,7 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_module
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
@@ -36,6 +36,7 @@ from interplay.stages.run import recorded_command
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
 PLAIN = re.compile(r"(?! )[A-Za-z0-9_./@%+: \u0080-\U0010ffff-]+(?<! )")  # no character with a meaning of its own
+INHERITS = "collect_agent.setter"  # the one setting that presets take from another section
 RECORDED = "run.settings=recorded"
 ENV_SETTING = re.compile(r"env\.\w+")
 
@@ -90,12 +91,26 @@ def _composed(overrides: Sequence[str]) -> dict[str, Any]:
     words = _translated(overrides)
     try:
         with initialize_config_module("interplay.conf", version_base=None):
-            composed = hydra_compose("config", overrides=words)
+            composed = _with_inherited(words)
         settings = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise SettingsError([*filter(None, map(unreadable, words))] or [_first_line(error)]) from error
     assert isinstance(settings, dict)
     return {str(key): value for key, value in settings.items()}
+
+
+def _with_inherited(words: Sequence[str]) -> DictConfig:
+    """Hydra's composition. Presets take `collect_agent.setter` as a whole from `collect.setter`; what is typed of it
+    changes that alone. Hydra would drop everything else that the preset says of it."""
+    below = [word for word in words if word.startswith((f"++{INHERITS}.", f"++{INHERITS}="))]
+    composed = hydra_compose("config", overrides=[word for word in words if word not in below])
+    section, _, name = INHERITS.partition(".")
+    if below and section in composed and OmegaConf.is_interpolation(composed[section], name):
+        inherited = OmegaConf.to_container(composed[section][name], resolve=True)
+        OmegaConf.update(composed, INHERITS, inherited, merge=False, force_add=True)
+    for override in OverridesParser.create().parse_overrides(below):
+        OmegaConf.update(composed, override.key_or_group, override.value(), merge=True, force_add=True)
+    return composed
 
 
 def _without_misfit(overrides: Sequence[str], problems: Sequence[str]) -> list[str]:

@@ -271,6 +271,17 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
     compose(["actors.device=cuda"])
 
 
+def test_a_typed_field_keeps_the_others_that_a_preset_takes_from_another_section() -> None:
+    for typed in (["collect_agent.setter.tasks=5"], ["+collect_agent.setter={tasks: 5}"]):
+        found = compose(["experiment=house", *typed])
+        assert found.collect_agent.setter == replace(found.collect.setter, tasks=5), "by cues, with chains and thanks"
+    shared = compose(["experiment=house", "collect.setter.tasks=5"])
+    assert shared.collect_agent.setter == shared.collect.setter and shared.collect.setter.tasks == 5
+    text = [file.read_text() for folder in ("env", "experiment") for file in (CONF / folder).glob("*.yaml")]
+    taken = {line.replace('"', "") for line in re.findall(r"[\w.]+: \"?\$\{[\w.]+\}", "\n".join(text))}
+    assert taken == {"setter: ${collect.setter}"}, "INHERITS names them"
+
+
 def test_only_the_actors_of_reinforcement_see_no_gpu_under_ray(gpu: str) -> None:
     """The other stages in which agents play do so in the process of the command."""
     asked = compose(["runtime=ray", "actors.device=cuda"])
