@@ -156,8 +156,10 @@ def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
 
 
 def mean(values: ArrayLike, rng: np.random.Generator) -> Estimate:
-    """The mean of `values` [n] with a percentile bootstrap interval."""
-    return paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng)
+    """The mean of `values` [n] with a percentile bootstrap interval; nan where all values are equal, which show no
+    spread."""
+    found = paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng)
+    return replace(found, low=math.nan, high=math.nan) if np.ptp(np.asarray(values)) < SAME else found
 
 
 def student_mean(values: ArrayLike, among: int = 1, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
@@ -214,6 +216,21 @@ def pooled_share(right: ArrayLike, total: ArrayLike, rng: np.random.Generator) -
     return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio)
 
 
+def pooled_mean(amounts: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> Estimate:
+    """sum(amounts) / sum(counts), where entry i has the sum and the number of values of episode i; resamples whole
+    episodes.
+
+    Values within an episode are correlated, as in `pooled_share`. Where all resamples have the same mean, as of a
+    single episode, the interval is nan; so is the mean without any value. n counts the episodes that have something.
+    """
+    sums, numbers = _paired(amounts, counts)
+    kept = (sums != 0) | (numbers > 0)
+    if not numbers.any():
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    found = paired_bootstrap(sums[kept], numbers[kept], rng, statistic=mean_ratio)
+    return replace(found, low=math.nan, high=math.nan) if found.high - found.low < SAME else found
+
+
 def repeated_share(successes: ArrayLike, repeats: int, rng: np.random.Generator) -> Estimate:
     """The share of successes where each of n episodes was played `repeats` times; n counts the episodes.
 
@@ -245,22 +262,35 @@ def success_curve(success_step: ArrayLike, steps: int, seconds_per_step: float) 
     return SuccessCurve(np.arange(steps + 1, dtype=np.float64) * seconds_per_step, share, low, high, len(reached))
 
 
-def auc(scores: ArrayLike, outcomes: ArrayLike) -> float:
+def auc(scores: ArrayLike, outcomes: ArrayLike, rng: np.random.Generator) -> Estimate:
     """Area under the ROC curve: the probability that a random success scores above a random failure.
 
-    Ties count half (Mann-Whitney U / mn). Nan without successes or without failures.
+    Ties count half. The interval is a percentile bootstrap over episodes, which keeps the numbers of successes and of
+    failures. Where all resamples have the same area, as if the scores separate the two, it is Wilson's over as many
+    episodes as the smaller group has. All nan without successes or without failures. n is the number of episodes.
     """
     values, wins = np.asarray(scores, np.float64), np.asarray(outcomes, bool)
     if values.shape != wins.shape:
         raise ValueError(f"auc compares one score with one outcome, got shapes {values.shape} and {wins.shape}")
     if wins.all() or not wins.any():
-        return math.nan
-    _, rank_index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[rank_index]  # tied values share their mean rank
-    positives = int(wins.sum())
-    above = float(ranks[wins].sum()) - positives * (positives + 1) / 2
-    return above / (positives * (len(values) - positives))
+        return Estimate(math.nan, math.nan, math.nan, len(wins))
+    found = paired_bootstrap(values, wins, rng, statistic=_area, strata=wins)
+    if found.low != found.high:
+        return found
+    fewer = min(int(wins.sum()), int((~wins).sum()))
+    low, high = wilson_bounds(found.value * fewer, fewer)
+    return replace(found, low=float(low), high=float(high))
+
+
+def _area(scores: Float64Array, wins: Float64Array) -> Float64Array:
+    """Mann-Whitney's U / mn of scores and outcomes (1 or 0), both [..., n], over the last axis; ties count half."""
+    _, places = np.unique(scores, return_inverse=True)
+    rows, won = places.reshape(-1, scores.shape[-1]), wins.reshape(-1, scores.shape[-1]) > 0
+    width = int(rows.max()) + 1
+    cells = rows + width * np.arange(len(rows))[:, None]
+    above, below = (np.bincount(cells[of], minlength=width * len(rows)).reshape(-1, width) for of in (won, ~won))
+    passed = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
+    return np.asarray((passed / (above.sum(axis=1) * below.sum(axis=1))).reshape(scores.shape[:-1]))
 
 
 def _probability_within(t: float, freedom: int) -> float:

@@ -72,7 +72,7 @@ class RewardModelFigures:
     """Agreement of the reward model with raters and with ground-truth success."""
 
     pair_accuracy: Estimate
-    auc: float
+    auc: Estimate  # of the return against true success, with a bootstrap interval over episodes
     swap_loss: Estimate | None  # loss of return under the instruction of another episode; None without one that differs
 
 
@@ -142,7 +142,7 @@ def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     both, known = results.under_both, ~np.isnan(results.success)
     return RewardModelFigures(
         pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(BOOTSTRAP_SEED)),
-        auc=auc(results.returns[known], results.success[known]),
+        auc=auc(results.returns[known], results.success[known], np.random.default_rng(BOOTSTRAP_SEED)),
         swap_loss=None if both is None else student_mean(both[0] - both[1]),
     )
 

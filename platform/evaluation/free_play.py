@@ -19,8 +19,10 @@ from interplay.actors.lane_loop import play_in_lanes
 from interplay.actors.seats import LearnedSetters, SolverSeat
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, View, World
+from interplay.evaluation.estimates import Estimate, pooled_mean, pooled_share
 from interplay.evaluation.success_judge import SuccessJudge
 
+FREE_PLAY_BOOTSTRAP_SEED = 20221126  # fixed, so that reports of the same results have the same numbers
 DRAWS = 400  # of tasks of each kind, to find one that is worded as the setter's utterance
 
 RequestEnd = Literal["done", "failed", "interrupted"]
@@ -185,34 +187,45 @@ class FreePlayer:
         return runner.vocabulary.decode(runner.vocabulary.encode(text, runner.policy.layout.utterance_length))
 
 
-def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | int | None]:
-    """What free play can measure: how much the setter asked, how much of it was understood, and what came of that."""
-    requests = [request for episode in episodes for request in episode.requests]
-    understood = [request for request in requests if request.kind is not None]
-    judged = [request for request in understood if request.ended != "interrupted"]
-    done = [request for request in understood if request.ended == "done"]
-    steps = sum(episode.steps for episode in episodes)
-    counted = [episode.utterances for episode in episodes if episode.utterances is not None]
+def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, int | Estimate]:
+    """What free play can measure: how much the setter asked, how much of it was understood, and what came of that.
+
+    Counts, and shares and means with their intervals over episodes. The value of a share of nothing is nan, and of the
+    solver's utterances in files of older versions.
+    """
+    requests = [each.requests for each in episodes]
+    steps, asked = [each.steps for each in episodes], [len(each) for each in requests]
+    understood = [[one for one in each if one.kind is not None] for each in requests]
+    judged = [[one for one in each if one.ended != "interrupted"] for each in understood]
+    done = [[one for one in each if one.ended == "done"] for each in judged]
+    counted = steps if all(each.utterances is not None for each in episodes) else [0] * len(episodes)
     return {
         "episodes": len(episodes),
-        "requests": len(requests),
-        "silent_episodes": sum(not episode.requests for episode in episodes),
-        "steps_per_request": steps / len(requests) if requests else None,
-        "parsed": len(_parsed(requests)) / len(requests) if requests else None,
-        "understood": len(understood) / len(requests) if requests else None,
-        "judged": len(judged),
-        "success": len(done) / len(judged) if judged else None,
-        "steps_to_success": float(np.mean([request.steps for request in done])) if done else None,
-        "spoken": sum(counted) / steps if steps and len(counted) == len(episodes) else None,
+        "requests": sum(asked),
+        "silent_episodes": asked.count(0),
+        "steps_per_request": pooled_mean(steps, asked, _rng()),
+        "parsed": pooled_share([len(_parsed(each)) for each in requests], asked, _rng()),
+        "understood": pooled_share([len(each) for each in understood], asked, _rng()),
+        "judged": sum(map(len, judged)),
+        "success": pooled_share([len(each) for each in done], [len(each) for each in judged], _rng()),
+        "steps_to_success": pooled_mean(
+            [sum(one.steps for one in each) for each in done], [len(each) for each in done], _rng()
+        ),
+        "spoken": pooled_mean([each.utterances or 0 for each in episodes], counted, _rng()),
     }
 
 
-def request_kinds(episodes: Sequence[FreePlayEpisode]) -> dict[str, float]:
-    """The share of each kind among the requests whose words ask for a task, of the house or of a recorded one."""
-    parsed = _parsed([request for episode in episodes for request in episode.requests])
-    counts = Counter(request.kind or request.recorded_kind for request in parsed)
-    return {str(kind): count / len(parsed) for kind, count in sorted(counts.items(), key=str)}
+def request_kinds(episodes: Sequence[FreePlayEpisode]) -> dict[str, Estimate]:
+    """The share of each kind among the requests whose words ask for a task, of the house or of a recorded one, with
+    its interval over episodes."""
+    kinds = [Counter(one.kind or str(one.recorded_kind) for one in _parsed(each.requests)) for each in episodes]
+    totals = [each.total() for each in kinds]
+    return {kind: pooled_share([each[kind] for each in kinds], totals, _rng()) for kind in sorted(set().union(*kinds))}
 
 
 def _parsed(requests: Sequence[SetterRequest]) -> list[SetterRequest]:
     return [request for request in requests if request.kind is not None or request.recorded_kind is not None]
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(FREE_PLAY_BOOTSTRAP_SEED)

@@ -74,7 +74,9 @@ def span(estimate: Estimate, *, points: bool = False, share: bool = False, signe
 
 
 def with_interval(share: Estimate) -> str:
-    """Formats a share and its interval: "47% (40–54)"."""
+    """Formats a share and its interval: "47% (40–54)"; the share alone without an interval, a dash for nan."""
+    if math.isnan(share.value) or math.isnan(share.low):
+        return percent(share.value)
     return f"{percent(share.value)} ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
 
@@ -91,6 +93,13 @@ def points_with_interval(difference: Estimate) -> str:
 def decimals(value: float) -> str:
     """Formats a number with two decimals; a dash for nan."""
     return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def decimals_with_interval(estimate: Estimate) -> str:
+    """Formats a number and its interval with two decimals: "0.96 (0.93 to 0.98)"; the number alone without an interval,
+    a dash for nan."""
+    interval = "" if math.isnan(estimate.low) else f" ({span(estimate)})"
+    return decimals(estimate.value) + interval
 
 
 def measured_mean(found: Mapping[str, float]) -> Estimate:
@@ -219,7 +228,10 @@ def _reward_model(results: RewardModelResults | None) -> Headline:
         "better than chance" if pairs.low > 0.5 else "worse than chance" if pairs.high < 0.5 else "no clear signal"
     )
     truth = (
-        "" if math.isnan(found.auc) else f" Its return tells solved episodes from failed ones with AUC {found.auc:.2f}."
+        ""
+        if math.isnan(found.auc.value)
+        else f" Its return tells solved episodes from failed ones with AUC {decimals(found.auc.value)} (95% interval "
+        f"{span(found.auc)})."
     )
     return Headline(
         label,

@@ -11,7 +11,7 @@ from interplay.core.files import write_whole
 from interplay.evaluation import figures
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.figures import SvgFigure
-from interplay.evaluation.headlines import decimals, percent, span
+from interplay.evaluation.headlines import decimals_with_interval, percent, span
 from interplay.evaluation.report import to_json
 from interplay.evaluation.report_data import RewardPoint
 from interplay.evaluation.report_page import answer_bars, page_environment
@@ -104,6 +104,6 @@ def _kind_row(kind: str, found: KindOfEpisode) -> tuple[str, ...]:
         f"{found.episodes}",
         "–" if found.solved is None else f"{found.solved}",
         f"{percent(found.pairs.value)} ({span(found.pairs, share=True)})" if found.pairs.n else "no pairs",
-        decimals(found.auc),
+        decimals_with_interval(found.auc),
         "–" if swap is None else f"{swap.value:.2f} ({span(swap)})",
     )

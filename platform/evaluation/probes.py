@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -227,7 +228,7 @@ def _words_from_elsewhere(world: World, probe: Probe, probes: Sequence[Probe]) -
 def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[str, float]]]:
     """Means of the measures by kind of task and name; kinds without measures are left out.
 
-    Each is {"end": mean at the end of a probe, "low", "high": its 95% interval, left out for a single probe, "n":
+    Each is {"end": mean at the end of a probe, "low", "high": its 95% interval, left out where all are equal, "n":
     number of probes, "best": mean at the step at which the first measure was best, of each probe its own}. Where a
     probe was played several times, the mean of these plays counts once.
     """
@@ -240,7 +241,7 @@ def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[st
                 _by_probe([(row.index, getattr(row, at)[name]) for row in rows]) for at in ("measures", "best_measures")
             )
             estimate = mean(end, np.random.default_rng(MEASURE_BOOTSTRAP_SEED))
-            interval = {"low": estimate.low, "high": estimate.high} if estimate.n > 1 else {}
+            interval = {} if math.isnan(estimate.low) else {"low": estimate.low, "high": estimate.high}
             found[kind][name] = {"end": estimate.value, **interval, "n": estimate.n, "best": float(np.mean(best))}
     return found
 
@@ -270,7 +271,6 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
     return played
 
 
-def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
 def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:
     """A digest of the houses and the words of the probes of each kind, in order of their index: another version of the
     world may draw other tasks in the same houses."""
@@ -281,6 +281,7 @@ def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:
     return found
 
 
+def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
     """The step of success of each probe by kind of task, NaN without success; [episodes], in order of `index`."""
     by_kind: dict[str, NDArray[np.float64]] = {}
     for kind in dict.fromkeys(result.kind for result in results):

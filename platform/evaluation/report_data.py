@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
 from interplay.evaluation.continuation_judgements import JudgedContinuations
+from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.live_judgements import LiveResults
 
 T = TypeVar("T")
 R = TypeVar("R")
 MeasureMeans: TypeAlias = Mapping[str, Mapping[str, float]]  # name -> "end", "low", "high", "n", "best" -> value
 Measures: TypeAlias = Mapping[str, MeasureMeans]  # by kind of task; see `interplay.evaluation.probes.mean_measures`
+FreePlayShares: TypeAlias = Mapping[str, int | Estimate]  # see `interplay.evaluation.free_play.free_play_shares`
 ALL_KINDS = "all kinds"  # in place of a kind of task: the scenarios of all kinds
 
 
@@ -86,9 +88,9 @@ class ChanceLevel:
     draws: int = 1  # random movers that played each probe; `random` is their mean
     interval: tuple[float, float] | None = None  # of `random`; None: computed exactly, or one draw of an old version
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
+    probes: str = ""  # digest of their houses and words; "" in files of older versions
     # What the tasks measure of the two players, "resting" and "random"; empty in files of older versions.
     measures: Mapping[str, MeasureMeans] = field(default_factory=dict)
-    probes: str = ""  # digest of their houses and words; "" in files of older versions
 
     @property
     def best_guess(self) -> float:
@@ -308,8 +310,8 @@ class ReportData:
     outdated: Sequence[str] = ()  # sentences about results of agents that have been trained since
     probes: ProbeResults | None = None
     measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
-    free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares
-    free_play_kinds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # printed agent -> kind -> share
+    free_play: Mapping[str, FreePlayShares] = field(default_factory=dict)  # by printed agent
+    free_play_kinds: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)  # by agent and kind of task
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     round_records: Sequence[RoundRecord] = ()  # empty with fewer than two rounds
     scenarios: ScenarioResults | None = None

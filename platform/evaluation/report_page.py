@@ -259,7 +259,7 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             span(pairs, share=True),
             f"{pairs.n} episodes",
         ),
-        ("AUC of return against true success", _number(found.auc), "", f"{sum(map(len, samples.values()))} episodes"),
+        ("AUC of return against true success", _number(found.auc.value), span(found.auc), f"{found.auc.n} episodes"),
     ]
     histograms = []
     if samples:

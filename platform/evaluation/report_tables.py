@@ -14,10 +14,26 @@ from interplay.evaluation import figures
 from interplay.evaluation.continuation_judgements import JudgedContinuations
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison, compare, reward_model_figures, steps_between_rounds
-from interplay.evaluation.headlines import decimals, measured_mean, percent, points, span, with_interval
+from interplay.evaluation.headlines import (
+    decimals,
+    decimals_with_interval,
+    measured_mean,
+    percent,
+    points,
+    span,
+    with_interval,
+)
 from interplay.evaluation.listening import answer_shares, listening
 from interplay.evaluation.live_judgements import LiveResults, by_setter
-from interplay.evaluation.report_data import ChanceLevel, Measures, ProbeResults, RoundRecord, ScenarioResults, title_of
+from interplay.evaluation.report_data import (
+    ChanceLevel,
+    FreePlayShares,
+    Measures,
+    ProbeResults,
+    RoundRecord,
+    ScenarioResults,
+    title_of,
+)
 from interplay.evaluation.scenario_findings import (
     scenario_curves,
     scenario_differences,
@@ -26,16 +42,15 @@ from interplay.evaluation.scenario_findings import (
 )
 
 DASH = "–"
-PlayedShares = Mapping[str, float | int | None]  # of `free_play_shares`
-FREE_PLAY_COLUMNS: Mapping[str, Callable[[float], str]] = {
+FREE_PLAY_COLUMNS: Mapping[str, Callable[[Any], str]] = {  # of `FreePlayShares`, in order, and how each is printed
     "requests": "{:,}".format,
     "silent_episodes": "{:,}".format,
-    "parsed": percent,
-    "understood": percent,
+    "parsed": with_interval,
+    "understood": with_interval,
     "judged": "{:,}".format,
-    "success": percent,
-    "steps_to_success": "{:.1f}".format,
-    "spoken": "{:.2f}".format,
+    "success": with_interval,
+    "steps_to_success": decimals_with_interval,
+    "spoken": decimals_with_interval,
 }
 
 
@@ -113,18 +128,21 @@ def _measured(found: Mapping[str, float]) -> str:
     return f"{end} ({span(measured_mean(found))})" + (f", best {best}" if best != end else "")
 
 
-def free_play_rows(by_agent: Mapping[str, PlayedShares]) -> list[tuple[str, ...]]:
+def free_play_rows(by_agent: Mapping[str, FreePlayShares]) -> list[tuple[str, ...]]:
     """A row per agent that has played with a learned setter."""
     return [
-        (agent, *(DASH if (value := shares[name]) is None else form(value) for name, form in FREE_PLAY_COLUMNS.items()))
-        for agent, shares in by_agent.items()
+        (agent, *(form(shares[name]) for name, form in FREE_PLAY_COLUMNS.items())) for agent, shares in by_agent.items()
     ]
 
 
-def request_kind_table(kinds: Mapping[str, Mapping[str, float]]) -> Table:
-    """A row per kind of request; `kinds` has the shares of the kinds by column: agents, and the recorded requests."""
+def request_kind_table(kinds: Mapping[str, Mapping[str, Estimate]]) -> Table:
+    """A row per kind of request; `kinds` has the shares of the kinds by column: agents, and the recorded requests.
+    Kinds that a column lacks were asked for by none of its requests."""
     named = dict.fromkeys(kind for shares in kinds.values() for kind in shares)
-    rows = [(title_of(kind), *(percent(shares.get(kind, 0.0)) for shares in kinds.values())) for kind in named]
+    rows = [
+        (title_of(kind), *(with_interval(shares[kind]) if kind in shares else "0%" for shares in kinds.values()))
+        for kind in named
+    ]
     return Table(("task", *kinds), rows)
 
 
@@ -163,7 +181,7 @@ def _round_cells(record: RoundRecord | None) -> dict[str, str]:
         "data mix": ", ".join(f"{kind} {percent(share)}" for kind, share in record.mix.items()) or "all alike",
         "marks": f"{record.marks:,}",
         "pairs ordered as the rater marked them": DASH if model is None else with_interval(model.pair_accuracy),
-        "AUC of return against true success": DASH if model is None else decimals(model.auc),
+        "AUC of return against true success": DASH if model is None else decimals_with_interval(model.auc),
     }
 
 

@@ -40,7 +40,7 @@ class KindOfEpisode:
     episodes: int
     solved: int | None  # of those whose success is known; None if that of none is
     pairs: Estimate  # share of pairs ordered as the rater marked them
-    auc: float  # of the return against true success; NaN if all or none were solved
+    auc: Estimate  # of the return against true success; NaN if all or none were solved
     swap_loss: Estimate | None  # loss of return under another episode's instruction
 
 
@@ -94,7 +94,7 @@ def by_kind(episodes: Sequence[InspectedEpisode]) -> dict[str, KindOfEpisode]:
             episodes=len(own),
             solved=sum(solved) if known else None,
             pairs=_share_right([each.margins for each in own]),
-            auc=auc([each.modeled_return for each in known], solved),
+            auc=auc([each.modeled_return for each in known], solved, np.random.default_rng(BOOTSTRAP_SEED)),
             swap_loss=student_mean(swapped[:, 0] - swapped[:, 1]) if len(swapped) else None,
         )
     return found

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,12 +19,12 @@ from interplay.core.settings_validation import build_config
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
+from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.free_play import (
     FreePlayEpisode,
     FreePlayer,
     FreePlayRules,
     SetterRequest,
-    free_play_shares,
     request_kinds,
 )
 from interplay.evaluation.probes import probe_limit
@@ -33,6 +35,8 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import is_same_player, learned_setters, player_of, refuse_trained_on
 from interplay.stages.stage_folder import StageFolder, damaged, read_json
 from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
 
 FOLDER = "free-play"
 
@@ -137,21 +141,39 @@ def read_free_play(folder: StageFolder, agent: str) -> list[FreePlayEpisode]:
         raise damaged(file, f"no list of episodes: {error!r}") from error
 
 
-def free_play_by_agent(run: Run, agents: Mapping[str, str]) -> dict[str, dict[str, float | int | None]]:
-    """What free play measured of each agent that has played; `agents` are names of files."""
-    folder = run.stage("evaluate")
-    found = {name: read_free_play(folder, name) for name in agents}
-    return {name: free_play_shares(episodes) for name, episodes in found.items() if episodes}
+def comparable_free_play(run: Run, agents: Iterable[str]) -> dict[str, list[FreePlayEpisode]]:
+    """The episodes of the first agent that has played, and of those that met the same checkpoint of the setter in the
+    same houses by the same rules; others are named in a warning. `agents` are names of files."""
+    folder = run.stage("evaluate").path / FOLDER
+    found = {name: episodes for name in agents if (episodes := read_free_play(run.stage("evaluate"), name))}
+    kept = {name: read_json(folder / f"{name}.json") for name in found}
+    first = next(iter(kept), "")
+    for name, document in kept.items():
+        same = all(document.get(key) == kept[first].get(key) for key in ("rules", "seeds"))
+        setters = document.get("setter", {}), kept[first].get("setter", {})
+        if not same or not (is_same_player(*setters) or is_same_player(*setters[::-1])):
+            logger.warning(
+                "%s played freely with another setter than %s, or by other rules, so the report does not compare it; "
+                "measure it again with: %s",
+                name,
+                first,
+                run.command("evaluate"),
+            )
+            del found[name]
+    return found
 
 
-def free_play_kinds(run: Run, agents: Mapping[str, str]) -> dict[str, dict[str, float]]:
+def free_play_kinds(run: Run, played: Mapping[str, Sequence[FreePlayEpisode]]) -> dict[str, Mapping[str, Estimate]]:
     """The share of each kind among the requests that an agent met, by agent; under "recorded" among those that the
-    setter was cloned from. Empty without free play."""
-    folder, found = run.stage("evaluate"), dict[str, dict[str, float]]()
-    for name in agents:
-        if episodes := read_free_play(folder, name):
-            recorded = read_json(folder.path / FOLDER / f"{name}.json").get("recorded_kinds", {})
-            found |= ({"recorded": recorded} if recorded else {}) | {name: request_kinds(episodes)}
+    setter was cloned from, without an interval, because all of them count. Empty without free play.
+
+    `played` is a result of `comparable_free_play`.
+    """
+    folder, found = run.stage("evaluate"), dict[str, Mapping[str, Estimate]]()
+    for name, episodes in played.items():
+        recorded = read_json(folder.path / FOLDER / f"{name}.json").get("recorded_kinds", {})
+        exact = {kind: Estimate(share, math.nan, math.nan, 0) for kind, share in recorded.items()}
+        found |= ({"recorded": exact} if exact else {}) | {name: request_kinds(episodes)}
     return found
 
 

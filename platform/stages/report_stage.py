@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from interplay.env.world import WorldSpec
 from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
+from interplay.evaluation.free_play import free_play_shares
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, LiveResults, judged_requests
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
@@ -38,7 +39,7 @@ from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scen
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.episode_snapshot import TRAIN, training_marks
-from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
+from interplay.stages.free_play_stage import comparable_free_play, free_play_kinds
 from interplay.stages.judged_continuations import judged_of
 from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, read_results
@@ -49,6 +50,8 @@ from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import StageFolder
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RECORDED_STAGES = (
     "collect",
@@ -104,7 +107,8 @@ def report(run: Run) -> Path:
     found = heldout_of(run)
     examined = examine(run, found) if found is not None else None
     labels = _labels(run)
-    probes, measures = _probes(run, spec, labels), _measures(run, labels)
+    played = on_same_probes({name: read_results(run.stage(evaluate_stage.STAGE), name) for name in labels})
+    free_play = comparable_free_play(run, labels)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
@@ -122,12 +126,12 @@ def report(run: Run) -> Path:
         reward_source=_reward_source(run, records),
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         outdated=outdated_results(run, labels),
-        probes=probes,
-        measures={labels[name]: found for name, found in measures.items()},
+        probes=_probes(run, spec, labels, played) if played else None,
+        measures={labels[name]: means for name, results in played.items() if (means := mean_measures(results))},
         rounds=rounds_on_probes(run, spec),
         round_records=round_records(run, found),
-        free_play={labels[name]: shares for name, shares in free_play_by_agent(run, labels).items()},
-        free_play_kinds={labels.get(name, name): kinds for name, kinds in free_play_kinds(run, labels).items()},
+        free_play={labels[name]: free_play_shares(episodes) for name, episodes in free_play.items()},
+        free_play_kinds={labels.get(name, name): kinds for name, kinds in free_play_kinds(run, free_play).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         scenarios=_scenarios(run, spec, labels),
@@ -137,7 +141,7 @@ def report(run: Run) -> Path:
     )
     for sentence in material.outdated:
         logger.warning("%s", sentence)
-    return write_report(run.folder, _summary(run, material, examined, records, labels), material)
+    return write_report(run.folder, _summary(run, material, examined, records), material)
 
 
 def _settings(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -166,7 +170,6 @@ def _summary(
     material: ReportData,
     examined: Examination | None,
     records: Mapping[str, Mapping[str, Any]],
-    labels: Mapping[str, str],
 ) -> dict[str, Any]:
     shares = findings.shares(material.probes) if material.probes is not None else {}
     figures = findings.reward_model_figures(examined.results) if examined and examined.results else None
@@ -180,9 +183,9 @@ def _summary(
         "probes": _by_name(shares),
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
-        "measures": _measures(run, labels),
-        "free_play": free_play_by_agent(run, labels),
-        "free_play_kinds": free_play_kinds(run, labels),
+        "measures": _by_key(material.measures),
+        "free_play": _by_key(material.free_play),
+        "free_play_kinds": _by_key(material.free_play_kinds),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "judged_scenarios": material.judged.to_json() if material.judged else {},
         "live": material.live.to_json() if material.live else {},
@@ -190,7 +193,8 @@ def _summary(
         "reward": {
             "pair_accuracy_heldout": figures.pair_accuracy.value,
             "pair_accuracy_interval": [figures.pair_accuracy.low, figures.pair_accuracy.high],
-            "auc_return_success": figures.auc,
+            "auc_return_success": figures.auc.value,
+            "auc_interval": [figures.auc.low, figures.auc.high],
             "swapped_instruction_loss": asdict(figures.swap_loss) if figures.swap_loss else None,
             "correct_answer_above": {
                 kind: asdict(margin) for kind, margin in findings.answer_margins(material.answer_rewards).items()
@@ -204,13 +208,6 @@ def _summary(
     }
 
 
-def _measures(run: Run, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Means of what tasks measure by agent, kind of task and name; agents without any are left out."""
-    folder = run.stage("evaluate")
-    found = {name: mean_measures(read_results(folder, name)) for name in labels}
-    return {name: measures for name, measures in found.items() if measures}
-
-
 def _labels(run: Run) -> dict[str, str]:
     """The printed names of all agents that have been measured; those without a label are printed as typed."""
     return AGENT_LABELS | {name: name for name in measured_agents(run) if name not in AGENT_LABELS}
@@ -218,11 +215,13 @@ def _labels(run: Run) -> dict[str, str]:
 
 def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Results by task and printed agent as JSON values by task and agent's name."""
+    return {task: {agent: asdict(each) for agent, each in _by_key(found).items()} for task, found in results.items()}
+
+
+def _by_key(results: Mapping[str, T]) -> dict[str, T]:
+    """Results by printed agent as results by agent's name."""
     names = {printed: key for key, printed in AGENT_LABELS.items()}
-    return {
-        task: {names.get(agent, agent): asdict(each) for agent, each in found.items()}
-        for task, found in results.items()
-    }
+    return {names.get(agent, agent): each for agent, each in results.items()}
 
 
 def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
@@ -252,11 +251,11 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-def _probes(run: Run, spec: WorldSpec, labels: Mapping[str, str]) -> ProbeResults | None:
+def _probes(
+    run: Run, spec: WorldSpec, labels: Mapping[str, str], found: Mapping[str, Sequence[ProbeResult]]
+) -> ProbeResults:
+    """The results of the agents that played the same probes; `found` is a result of `on_same_probes`."""
     folder = run.stage(evaluate_stage.STAGE)
-    found = on_same_probes({name: read_results(folder, name) for name in labels})
-    if not found:
-        return None
     steps = run.config.evaluate.steps
     rows = [row for results in found.values() for row in results]
     hold = max(row.hold for row in rows)

@@ -201,7 +201,7 @@ def test_auc_equals_the_share_of_pairs_in_order(rows: list[tuple[int, bool]]) ->
     scores, outcomes = zip(*rows, strict=True)
     wins = [score for score, won in rows if won]
     losses = [score for score, won in rows if not won]
-    found = estimates.auc(scores, outcomes)
+    found = estimates.auc(scores, outcomes, rng()).value
     if not wins or not losses:
         assert math.isnan(found)
         return
@@ -211,4 +211,31 @@ def test_auc_equals_the_share_of_pairs_in_order(rows: list[tuple[int, bool]]) ->
 
 def test_auc_refuses_scores_without_outcomes() -> None:
     with pytest.raises(ValueError, match="one score with one outcome"):
-        estimates.auc([1.0, 2.0], [True])
+        estimates.auc([1.0, 2.0], [True], rng())
+
+
+def test_the_interval_of_an_auc_has_the_width_of_many_episodes() -> None:
+    """Hanley and McNeil (1982), formula 2, for scores that are exponentially distributed."""
+    source, n, area = rng(), 250, 0.8
+    scores = np.concatenate([source.exponential(area / (1 - area), n), source.exponential(1.0, n)])
+    found = estimates.auc(scores, np.arange(2 * n) < n, rng())
+    better, worse = area / (2 - area) - area**2, 2 * area**2 / (1 + area) - area**2
+    error = math.sqrt((area * (1 - area) + (n - 1) * (better + worse)) / n**2)
+    assert found.low < found.value < found.high and found.value == pytest.approx(area, abs=3 * error)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_scores_that_separate_success_and_failure_have_the_interval_of_the_smaller_group() -> None:
+    for wins in (3, 17):
+        found = estimates.auc(np.arange(20.0), np.arange(20) >= 20 - wins, rng())
+        assert (found.value, found.low, found.high, found.n) == (1, estimates.wilson(3, 3).low, 1, 20)
+
+
+def test_a_mean_of_pooled_values_resamples_episodes() -> None:
+    found = estimates.pooled_mean([10, 2, 0], [2, 1, 0], rng())
+    assert (found.value, found.low, found.high, found.n) == (4, 2, 5, 2)
+    silent = estimates.pooled_mean([10, 10], [1, 0], rng())  # as steps by requests, where one episode has none
+    assert (silent.value, silent.low, silent.high, silent.n) == (20, 10, math.inf, 2)
+    for amounts, counts, value in (([8], [2], 4), ([4, 8, 12], [1, 2, 3], 4), ([3, 0], [0, 0], math.nan)):
+        none = estimates.pooled_mean(amounts, counts, rng())
+        assert none.value == pytest.approx(value, nan_ok=True) and math.isnan(none.low) and math.isnan(none.high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import isnan
 from types import MappingProxyType
 from typing import Any
 
@@ -14,14 +15,17 @@ from fake_world import LineTask, LineTaskSource, LineWorld, make_runner, tiny_ag
 from interplay.actors.seats import AgentSeat, LearnedSetters
 from interplay.env.task import InfeasibleTask, Task, TaskSource
 from interplay.env.world import Action, View
+from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.free_play import (
     FreePlayEpisode,
     FreePlayer,
     FreePlayRules,
+    RequestEnd,
     SetterRequest,
     free_play_shares,
     request_kinds,
 )
+from interplay.evaluation.report_tables import free_play_rows
 
 RULES = FreePlayRules(kinds=("walk", "count"), steps=12, limit=5, hold=1)
 
@@ -94,9 +98,9 @@ def test_all_that_the_solver_says_counts_as_spoken() -> None:
     """Also before the first request and after its end."""
     (episode,) = played({3: "count houses"}, {1: "one", 5: "two", 8: "one", 9: "one"})
     assert episode.requests[0].said == ("two",)
-    assert free_play_shares([episode])["spoken"] == 4 / 12
+    assert free_play_shares([episode])["spoken"].value == 4 / 12
     older = replace(episode, utterances=None)
-    assert free_play_shares([episode, older])["spoken"] is None
+    assert isnan(free_play_shares([episode, older])["spoken"].value)
 
 
 def test_words_that_fit_no_task_are_kept_and_judge_nobody() -> None:
@@ -113,8 +117,9 @@ def test_words_of_a_recorded_request_ask_for_a_task_that_this_house_may_lack() -
     assert (second.kind, second.recorded_kind) == ("count", "other")
     assert third.kind is None and third.recorded_kind is None
     shares = free_play_shares([episode])
-    assert (shares["parsed"], shares["understood"]) == (2 / 3, 1 / 3)
-    assert request_kinds([episode]) == {"count": 0.5, "walk": 0.5}, "of this house's task, then of the recorded one"
+    assert (shares["parsed"].value, shares["understood"].value) == (2 / 3, 1 / 3)
+    kinds = {kind: share.value for kind, share in request_kinds([episode]).items()}
+    assert kinds == {"count": 0.5, "walk": 0.5}, "of this house's task, then of the recorded one"
 
 
 def test_a_recorded_request_is_compared_as_the_setter_would_say_it() -> None:
@@ -191,14 +196,15 @@ def test_a_setter_may_say_nothing() -> None:
     (episode,) = played({}, {})
     assert episode == FreePlayEpisode(3, 12, (), 0)
     shares = free_play_shares([episode])
-    assert shares["silent_episodes"] == 1 and shares["requests"] == 0 and shares["success"] is None
+    assert shares["silent_episodes"] == 1 and shares["requests"] == 0 and isnan(shares["success"].value)
 
 
 def test_only_judged_requests_count_as_success_or_failure() -> None:
     ends = [("walk", "done"), ("walk", "failed"), ("walk", "interrupted"), (None, "interrupted")]
     requests = tuple(SetterRequest("x", 0, kind, ended, 4, ("hello",)) for kind, ended in ends)  # type: ignore[arg-type]
     shares = free_play_shares([FreePlayEpisode(0, 20, requests, 5), FreePlayEpisode(1, 20, utterances=1)])
-    assert shares == {
+    values = {name: each.value if isinstance(each, Estimate) else each for name, each in shares.items()}
+    assert values == {
         "episodes": 2,
         "requests": 4,
         "silent_episodes": 1,
@@ -210,3 +216,24 @@ def test_only_judged_requests_count_as_success_or_failure() -> None:
         "steps_to_success": 4,
         "spoken": pytest.approx(0.15),
     }
+
+
+def test_intervals_of_free_play_resample_episodes() -> None:
+    """Requests of one episode are alike, so forty of them in two episodes say less than forty in forty."""
+
+    def alternating(episodes: int, requests: int) -> list[FreePlayEpisode]:
+        ends: list[RequestEnd] = ["done", "failed"]
+        return [
+            FreePlayEpisode(n, 40, (SetterRequest("x", 0, "walk", ends[n % 2], 3 + n % 2),) * requests, n % 2)
+            for n in range(episodes)
+        ]
+
+    few, many = free_play_shares(alternating(2, 20)), free_play_shares(alternating(40, 1))
+    assert few["success"] == Estimate(0.5, 0.0, 1.0, 2)
+    assert many["success"].value == 0.5 and 0.3 < many["success"].low < 0.4 and many["success"].n == 40
+    assert many["spoken"].low < 0.5 / 40 < many["spoken"].high
+    kinds = request_kinds(alternating(40, 1))["walk"]
+    assert kinds.value == 1 and 0.9 < kinds.low < 1
+    row = free_play_rows({"BC": many})[0]
+    assert "50% (35–65)" in row and "0.01 (0.01 to 0.02)" in row
+    assert free_play_rows({"BC": free_play_shares([FreePlayEpisode(0, 9)])})[0][3:] == ("–", "–", "0", "–", "–", "–")

@@ -77,11 +77,12 @@ def test_episodes_whose_success_is_unknown_do_not_count_as_failed() -> None:
         replace(known, success=np.where(np.arange(20) == 0, np.nan, known.success)),
         replace(known, success=np.full(20, np.nan)),
     ]
-    assert [findings.reward_model_figures(each).auc for each in (known, unknown[0])] == [1.0, 1.0]
-    assert math.isnan(findings.reward_model_figures(unknown[1]).auc)
+    assert [findings.reward_model_figures(each).auc.value for each in (known, unknown[0])] == [1.0, 1.0]
+    assert math.isnan(findings.reward_model_figures(unknown[1]).auc.value)
     pages = [render_page(replace(material(), reward_model=each)) for each in (known, *unknown)]
     truth = "<td>AUC of return against true success</td>"
     rows = [page[page.index(truth) :].partition("</tr>")[0] for page in pages]
+    assert "<td>0.72 to 1.00</td>" in rows[0], "Wilson's over the 10 solved ones"
     assert ["20 episodes" in rows[0], "19 episodes" in rows[1], "0 episodes" in rows[2]] == [True] * 3
     assert "failed (n = 9)" in pages[1] and "Return, solved or failed" not in pages[2]
 
@@ -427,7 +428,7 @@ def test_the_summary_holds_the_same_numbers_and_is_strict_json(tmp_path: Path, w
     assert (summary["seed"], summary["worst"]) == (7, None)
     assert summary["results"]["joint"]["ratio"]["value"] == pytest.approx(2)
     assert summary["results"]["reward_model"]["pair_accuracy"]["value"] == pytest.approx(0.8)
-    assert summary["results"]["reward_model"]["auc"] == 1
+    assert summary["results"]["reward_model"]["auc"]["value"] == 1
     assert [file.name for file in sorted(path.parent.iterdir())] == ["report.html", "summary.json"]
 
 

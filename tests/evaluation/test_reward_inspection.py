@@ -38,9 +38,9 @@ def test_every_kind_has_its_own_numbers() -> None:
     solved, failed = episode("lift", {1: 1.0}, 2.0, done=True), episode("lift", {1: -1.0}, 1.0)
     found = by_kind([episode("go", {}, 5.0), solved, failed])
     assert list(found) == ["go", "lift"]
-    assert (found["lift"].episodes, found["lift"].solved, found["lift"].auc) == (2, 1, 1.0)
+    assert (found["lift"].episodes, found["lift"].solved, found["lift"].auc.value) == (2, 1, 1.0)
     assert found["lift"].pairs.value == 0.5
-    assert found["go"].pairs.n == 0 and np.isnan(found["go"].auc) and found["go"].swap_loss is None
+    assert found["go"].pairs.n == 0 and np.isnan(found["go"].auc.value) and found["go"].swap_loss is None
 
 
 def test_the_loss_under_other_words_is_over_the_episodes_that_have_some() -> None:
@@ -54,7 +54,7 @@ def test_episodes_without_a_task_count_neither_as_solved_nor_as_failed() -> None
     judged = [episode("go", {}, 2.0, done=True), episode("go", {}, 1.0)]
     unknown = InspectedEpisode("go", judged[0].gaps, judged[0].margins, 3.0, None)
     found = by_kind([*judged, unknown])["go"]
-    assert (found.episodes, found.solved, found.auc) == (3, 1, 1.0)
+    assert (found.episodes, found.solved, found.auc.value) == (3, 1, 1.0)
     assert by_kind([unknown])["go"].solved is None
 
 

@@ -142,6 +142,7 @@ def test_results_of_another_holding_time_are_not_compared(
     interplay("report", tiny(root, *PROBES, "evaluate.hold_steps=1"))
     summary = json.loads((root / "run" / "summary.json").read_text())
     assert set(summary["probes"]["go"]) == {"bc"} and set(summary["chance"]) == {"exist"}
+    assert set(summary["measures"]) == {"bc"}
     assert "expert played other probes than bc, or with other limits" in caplog.text
 
 
@@ -160,7 +161,6 @@ def test_results_of_other_words_in_the_same_houses_are_neither_kept_nor_compared
     assert content(root, "expert.json") == now, "it has played again"
 
 
-def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
 def test_chance_on_other_words_in_the_same_houses_is_neither_kept_nor_shown(evaluated: Path, tmp_path: Path) -> None:
     """As of a version that drew other tasks."""
     root = copied(evaluated, tmp_path)
@@ -174,6 +174,7 @@ def test_chance_on_other_words_in_the_same_houses_is_neither_kept_nor_shown(eval
     assert content(root, "chance.json") == now, "it has been measured again"
 
 
+def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
     root = copied(evaluated, tmp_path)
     first, played = content(root, "bc.json"), root / "run" / "evaluate" / "bc.json"
     assert first["agent"]["update"] == 4

@@ -125,6 +125,29 @@ def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path:
         assert meta.tasks == ()
 
 
+def test_free_play_with_another_setter_or_by_other_rules_is_not_compared(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As after an evaluation that was stopped between two agents and continued with other settings."""
+    run = opened(tiny(tmp_path))
+    folder = run.stage("evaluate").path / free_play_stage.FOLDER
+    folder.mkdir(parents=True)
+    setter = {"stage": "clone-setter", "update": 4}
+    first = {"setter": {**setter, "weights": "a"}, "rules": {"steps": 8}, "seeds": [1]}
+    changed = {
+        "bc": {},
+        "bc_rl": {"rules": {"steps": 6}},
+        "longer": {"setter": {**setter, "weights": "b"}},
+        "older": {"setter": setter},  # of a version that did not state the weights
+    }
+    for name, change in changed.items():
+        episodes = [{"seed": 1, "steps": 8, "requests": [], "utterances": 0}]
+        (folder / f"{name}.json").write_text(json.dumps({**first, **change, "episodes": episodes}))
+    assert list(free_play_stage.comparable_free_play(run, changed)) == ["bc", "older"]
+    assert "bc_rl played freely with another setter than bc, or by other rules" in caplog.text
+    assert "longer played freely" in caplog.text
+
+
 @pytest.mark.slow
 def test_agents_are_evaluated_with_a_learned_setter(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -152,7 +175,8 @@ def test_agents_are_evaluated_with_a_learned_setter(
     snapshot = Snapshot(opened(settings).snapshot_path("clone-setter"))
     asked = Counter(task["kind"] for meta in snapshot.metas(EpisodeFilter(split="train")) for _, task in meta.tasks)
     shown = json.loads((root / "run/summary.json").read_text())["free_play_kinds"]
-    assert shown["recorded"] == {kind: count / asked.total() for kind, count in asked.items()} and "bc" in shown
+    recorded = {kind: share["value"] for kind, share in shown["recorded"].items()}
+    assert recorded == {kind: count / asked.total() for kind, count in asked.items()} and "bc" in shown
     shutil.rmtree(root / "run/clone-setter")
     interplay("clone-setter", [*settings, "clone.learner.learning_rate=0.01"])
     interplay("evaluate", settings)
