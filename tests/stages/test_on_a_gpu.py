@@ -85,3 +85,12 @@ def test_results_are_those_of_the_cpu(gpu: str, cloned: Path, tmp_path: Path) ->
         losses.append([row["loss"] for row in rows(root / "run" / "clone" / "metrics.jsonl")[4:]])
     assert len(losses[0]) == 4
     torch.testing.assert_close(torch.tensor(losses[1]), torch.tensor(losses[0]), rtol=1e-3, atol=1e-4)
+
+
+def test_an_evaluation_with_the_settings_of_ray_decides_on_the_gpu_of_its_own_process(
+    gpu: str, cloned: Path, tmp_path: Path
+) -> None:
+    few = ("evaluate.kinds=[go]", "evaluate.expert=false", "evaluate.chance=false", "evaluate.counterfactuals=0")
+    settings = tiny(copied(cloned, tmp_path), *few, "runtime=ray", "actors.device=cuda")
+    interplay("evaluate", settings)
+    assert opened(settings).stage("evaluate").finished
