@@ -4,11 +4,13 @@ driver receives a hangup."""
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +27,8 @@ from interplay.runtime.ray.cluster_session import (
     cluster_session,
     start_with_retries,
 )
+
+FIND_ADDRESS = "interplay.runtime.ray.cluster_session.get_ray_address_from_environment"
 
 # In a subprocess, because this process may be connected to another cluster. Ray sends task events once a second: wait
 # for the expected number of reports, or for two intervals if none is expected.
@@ -130,15 +134,26 @@ def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:
     tries = [Exception("The current node timed out during startup."), None]
+    started = []
 
     def start() -> str:
+        started.append(subprocess.Popen(["sleep", "600"]))
         error = tries.pop(0)
         if error is not None:
             raise error
         return "started"
 
-    assert start_with_retries(start, 60.0) == "started"
-    assert tries == []
+    def tried() -> None:  # in a thread of its own, whose processes are those of Ray
+        assert start_with_retries(start, 60.0) == "started"
+        assert tries == []
+        left, running = started
+        assert left.wait(timeout=60) == -signal.SIGKILL  # what Ray leaves of a node that did not start
+        assert running.poll() is None
+        running.kill()
+        running.wait(timeout=60)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(tried).result(timeout=300)
 
 
 @pytest.mark.parametrize(("said", "limit"), [("timed out during startup", 0.0), ("the disk is full", 60.0)])
@@ -188,6 +203,31 @@ def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with (
         pytest.raises(ClusterError, match=r"answers at RAY_ADDRESS=127\.0\.0\.1:1 \(used by runtime\.address=auto\)"),
+        cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
+    ):
+        raise AssertionError("there is no cluster")
+
+
+def test_an_address_that_ray_has_recorded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(FIND_ADDRESS, lambda address, folder: "127.0.0.1:1")
+    with (
+        pytest.raises(ClusterError, match=r"answers at 127\.0\.0\.1:1 \(.* used by runtime\.address=auto\)"),
+        cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
+    ):
+        raise AssertionError("there is no cluster")
+
+
+def test_a_machine_without_a_cluster_is_told_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(address: str, folder: str | None) -> str:
+        raise ConnectionError("Could not find any running Ray instance.")
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(FIND_ADDRESS, none)
+    with (
+        pytest.raises(ClusterError, match=r"auto finds no Ray cluster on this machine; .* runtime\.address=HOST:PORT"),
         cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
     ):
         raise AssertionError("there is no cluster")

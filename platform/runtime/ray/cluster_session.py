@@ -11,12 +11,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import ray
+from ray._private.services import get_ray_address_from_environment
 from ray.exceptions import AuthenticationError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
@@ -35,6 +37,7 @@ ADDRESS_VARIABLE = "RAY_ADDRESS"  # where runtime.address=auto looks first
 HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 HTTP2_HEADER_BYTES, HTTP2_SETTINGS = 9, 4  # of a frame; its type, the fourth byte
 MAX_PORT = 65_535
+PORTS_HINT = "The port of a head is 6379 by default; 8265 is that of Ray's dashboard, and 10001 that of the Ray client"
 RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
 
 Started = TypeVar("Started")
@@ -154,16 +157,33 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
         start = partial(start_with_retries, lambda: ray.init(**here), config.start_limit)
         return _within(start, config.start_limit, "be started here", ended)
     address, typed = config.address, f"runtime.address={config.address}"
-    if address == "auto" and (address := os.environ.get(ADDRESS_VARIABLE) or "auto") != "auto":
-        typed = f"{ADDRESS_VARIABLE}={address} (used by {typed})"
+    if address == "auto":
+        address, typed = _found_address()
+    check_reachable(address, typed)
+    return _within(lambda: ray.init(address=address, **quiet), config.start_limit, f"be reached at {typed}", ended)
+
+
+def _found_address() -> tuple[str, str]:
+    """The address that runtime.address=auto uses, and where it comes from, for messages.
+
+    Raises:
+        ClusterError: Ray finds none.
+    """
+    address = os.environ.get(ADDRESS_VARIABLE) or "auto"
     if address != "auto":
-        check_reachable(address, typed)
-    wanted = f"be reached at {typed}"
-    return _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
+        return address, f"{ADDRESS_VARIABLE}={address} (used by runtime.address=auto)"
+    try:
+        address = get_ray_address_from_environment("auto", None)
+    except ConnectionError as error:
+        raise ClusterError(
+            "runtime.address=auto finds no Ray cluster on this machine; start one (ray start --head), or name one by "
+            f"runtime.address=HOST:PORT or {ADDRESS_VARIABLE}. Without runtime.address a cluster is started here"
+        ) from error
+    return address, f"{address} (by Ray's record of this machine, used by runtime.address=auto)"
 
 
 def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
-    """Starts a Ray node, with retries for `limit` seconds.
+    """Starts a Ray node in this thread, with retries for `limit` seconds.
 
     Ray gives each of its processes half a minute to start, which is too short on busy cores.
     """
@@ -172,8 +192,17 @@ def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
         try:
             return start()
         except Exception as error:
+            _kill_started_processes()
             if RAY_STARTUP_TIMEOUT_TEXT not in str(error) or time.monotonic() >= until:
                 raise
+
+
+def _kill_started_processes() -> None:
+    """Kills the processes that this thread has started: Ray leaves those of a node that did not start, and they would
+    slow down the next one."""
+    with suppress(OSError):
+        for process in Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split():
+            os.kill(int(process), signal.SIGKILL)
 
 
 def check_reachable(address: str, typed: str) -> None:
@@ -202,8 +231,7 @@ def check_reachable(address: str, typed: str) -> None:
     is_grpc = len(answer) == HTTP2_HEADER_BYTES and answer[3] == HTTP2_SETTINGS
     if not is_grpc and os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
         raise ClusterError(
-            f"what listens at {typed} is no Ray head; ray start --head prints the address of one. Its port is 6379 by "
-            "default, 8265 is that of Ray's dashboard"
+            f"what listens at {typed} is no Ray head; ray start --head prints the address of one. {PORTS_HINT}"
         )
 
 
@@ -237,7 +265,8 @@ def _within(start: Callable[[], Started], limit: float, wanted: str, ended: thre
             f"Ray could not {wanted}: {raised[0]}. The cluster requires a token: copy its token to this machine, as "
             "RAY_AUTH_TOKEN_PATH=FILE or in ~/.ray/auth_token, and RAY_AUTH_MODE=token"
         ) from raised[0]
-    raise ClusterError(f"Ray could not {wanted}: {type(raised[0]).__name__}: {raised[0]}") from raised[0]
+    ports = f". {PORTS_HINT}" if isinstance(raised[0], ConnectionError) else ""
+    raise ClusterError(f"Ray could not {wanted}: {type(raised[0]).__name__}: {raised[0]}{ports}") from raised[0]
 
 
 LEARNER = "learner"
