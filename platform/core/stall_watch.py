@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 import traceback
 import weakref
 from types import TracebackType
+
+from interplay.core.running_clock import MAX_GAP_SECONDS, RunningClock
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class StallWatch:
 
     def beat(self) -> None:
         """Puts the warning off: something has been finished."""
-        self._pulse.beat_at = time.monotonic()
+        self._pulse.beat_at = self._pulse.clock()
 
 
 class _Pulse:
@@ -55,16 +56,18 @@ class _Pulse:
         self._stalled = stalled
         self._ended = threading.Event()
         self.watched = threading.current_thread()
-        self.beat_at = time.monotonic()  # the last beat
+        self.clock = RunningClock()  # a process that was suspended has not stalled
+        self.beat_at = self.clock()  # the last beat
 
     def watch(self) -> None:
         """Warns until `end` is called."""
         seen, limit = self.beat_at, STALL_SECONDS
-        while not self._ended.wait(max(0.0, seen + limit - time.monotonic())):
+        while not self._ended.wait(min(max(0.0, seen + limit - self.clock()), MAX_GAP_SECONDS / 2)):
             if self.beat_at != seen:
                 seen, limit = self.beat_at, STALL_SECONDS
+            quiet = self.clock() - seen
+            if quiet < limit:
                 continue
-            quiet = time.monotonic() - seen
             limit = 2 * quiet
             logger.warning("%s for %.0f s; the stack of its thread:\n%s", self._stalled, quiet, stack_of(self.watched))
 

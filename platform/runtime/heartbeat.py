@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from interplay.core.running_clock import RunningClock
+
 WAITING = "waits"
 
 
@@ -21,7 +23,7 @@ class HeartbeatReading:
     """State of a heartbeat at one time."""
 
     activity: str
-    activity_seconds: float  # since the activity began
+    activity_seconds: float  # since the activity began, as far as the process has run
     busy_seconds: float  # of `alive_seconds`
     alive_seconds: float
     pid: int
@@ -39,10 +41,11 @@ class Heartbeat:
     """Activity of one worker; written by the worker, read from another thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self._clock, self._running = clock, RunningClock(clock)
         self._lock = threading.Lock()
         self._activity = WAITING
         self._created = self._since = clock()
+        self._activity_began = self._running()
         self._busy_seconds = 0.0
         self._completed = 0
 
@@ -90,14 +93,14 @@ class Heartbeat:
             now = self._clock()
             if not self._is_idle():
                 self._busy_seconds += now - self._since
-            self._activity, self._since = activity, now
+            self._activity, self._since, self._activity_began = activity, now, self._running()
 
     def read(self) -> HeartbeatReading:
         """State of the heartbeat now."""
         with self._lock:
             now = self._clock()
-            current = now - self._since
-            busy = self._busy_seconds + (0.0 if self._is_idle() else current)
+            current = self._running() - self._activity_began
+            busy = self._busy_seconds + (0.0 if self._is_idle() else now - self._since)
             return HeartbeatReading(self._activity, current, busy, now - self._created, os.getpid(), self._completed)
 
     def _is_idle(self) -> bool:

@@ -21,6 +21,7 @@ from typing import Generic, TypeVar
 
 import torch
 
+from interplay.core.running_clock import RunningClock
 from interplay.core.stall_watch import stack_of
 
 logger = logging.getLogger(__name__)
@@ -50,10 +51,18 @@ class Prefetcher(Generic[Item]):
     else is to be awaited. If it raises, the thread ends, and `take` raises the same after the items before it.
     """
 
-    def __init__(self, name: str, produce: Callable[[], Item | None], *, time_limit: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        produce: Callable[[], Item | None],
+        *,
+        time_limit: float | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         """
         Args:
             time_limit: seconds that one call of `produce` may take; None for no limit, but a log message if it is long.
+            clock: that measures them; by default the time in which this process runs.
         """
         self._produce = produce
         self._time_limit = time_limit
@@ -61,7 +70,8 @@ class Prefetcher(Generic[Item]):
         self._error: BaseException | None = None
         self._changed = threading.Condition()
         self._closed = False
-        self._call_started = time.monotonic()
+        self._clock = clock or RunningClock()
+        self._call_started = self._clock()
         # A daemon, so that a call that hangs does not keep the process from exiting.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.wait_seconds = 0.0  # that callers of `take` have waited
@@ -79,18 +89,18 @@ class Prefetcher(Generic[Item]):
             RuntimeError: one call of `produce` has exceeded the time limit; the stacks have been printed.
             Exception: what `produce` raised.
         """
-        started, log_after = time.monotonic(), LOG_WAIT_SECONDS
+        began, started, log_after = time.monotonic(), self._clock(), LOG_WAIT_SECONDS
         self.start()
         with self._changed:
             while not self._ready and self._error is None:
                 self._changed.wait(timeout=min(1.0, LOG_WAIT_SECONDS))
-                waited = time.monotonic() - max(self._call_started, started)
+                waited = self._clock() - max(self._call_started, started)
                 if self._time_limit is not None and waited > self._time_limit:
                     raise self._stuck(self._time_limit)
                 if self._time_limit is None and waited > log_after:
                     self._log_stack(f"waiting for the next item for {waited:.0f} s")
                     log_after += LOG_WAIT_SECONDS
-            self.wait_seconds += time.monotonic() - started
+            self.wait_seconds += time.monotonic() - began
             if not self._ready and self._error is not None:
                 raise self._error
             return self._ready.popleft()
@@ -134,7 +144,7 @@ class Prefetcher(Generic[Item]):
     def _run(self) -> None:
         try:
             while not self._closed:
-                self._call_started = time.monotonic()
+                self._call_started = self._clock()
                 item = self._produce()
                 if item is not None:
                     with self._changed:

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from interplay.core import stall_watch
+from interplay.core.running_clock import RunningClock
 from interplay.core.stall_watch import StallWatch, _Pulse
 
 SOON = 0.05
@@ -61,7 +62,7 @@ def test_a_warning_comes_two_minutes_after_the_last_beat_and_then_each_time_afte
     pulse = _Pulse("clone: no update has ended")
     pulse.beat_at = 0.0
     clock = Clock(pulse, [10.0, 119.0, 1000.0], end=1200.0)
-    monkeypatch.setattr(stall_watch, "time", clock)
+    monkeypatch.setattr(pulse, "clock", RunningClock(clock.monotonic))
     monkeypatch.setattr(pulse, "_ended", clock)
     warned: list[float] = []
     monkeypatch.setattr(stall_watch, "stack_of", lambda thread: warned.append(clock.now) or "")
@@ -69,6 +70,20 @@ def test_a_warning_comes_two_minutes_after_the_last_beat_and_then_each_time_afte
     assert warned == [239.0, 359.0, 599.0, 1120.0]
     logged = [record.getMessage().partition(";")[0] for record in caplog.records]
     assert logged == [f"clone: no update has ended for {quiet} s" for quiet in (120, 240, 480, 120)]
+
+
+def test_a_process_that_was_suspended_has_not_stalled(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(stall_watch, "STALL_SECONDS", 120.0)
+    pulse = _Pulse("clone: no update has ended")
+    pulse.beat_at = 0.0
+    clock = Clock(pulse, [], end=3700.0)
+    monkeypatch.setattr(pulse, "clock", RunningClock(clock.monotonic))
+    monkeypatch.setattr(pulse, "_ended", clock)
+    clock.now = 3600.0
+    pulse.watch()
+    assert not caplog.records
 
 
 def test_a_watch_that_is_never_left_ends_with_its_owner() -> None:

@@ -13,6 +13,7 @@ from outcomes import read_ledger
 
 from interplay.actors.episode_returns import EpisodeReturns, FinishedEpisodes, TaskReturn
 from interplay.agent.recurrent import RecurrentState
+from interplay.core.running_clock import MAX_GAP_SECONDS
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
@@ -88,6 +89,16 @@ def test_a_heartbeat_reports_the_activity_its_duration_and_the_busy_time() -> No
     heartbeat.set_busy("learns")
     clock.now = 10.0
     assert share.update(heartbeat.read()) == pytest.approx(0.5)
+
+
+def test_the_activity_of_a_process_that_was_suspended_is_no_longer_for_it() -> None:
+    clock = Clock()
+    heartbeat = Heartbeat(clock)
+    heartbeat.set_busy("learns")
+    clock.now = 2.0
+    assert heartbeat.read().activity_seconds == 2.0
+    clock.now += 3600.0
+    assert heartbeat.read().activity_seconds == 2.0 + MAX_GAP_SECONDS
 
 
 def test_flow_metrics_cover_the_time_since_the_last_reading() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from interplay.core.running_clock import RunningClock
 from interplay.learner import checkpoint
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray import learner_supervision
 from interplay.runtime.ray.cluster_session import ClusterSession
-from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage
+from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage, _LearnerProcess
 from interplay.runtime.ray.worker_restarts import LOST_BEFORE_START_TEXTS
 
 RESTART_WINDOW_SECONDS = 1e-6  # shorter than the time between any two failures
@@ -81,3 +83,25 @@ def test_a_learner_scheduled_on_a_lost_node_is_not_counted_again(supervised: Any
 
     assert supervised([fail, never_runs, never_runs, lambda: None]) == [0, 1, 2, 3]
     assert (tmp_path / "crashes/learner.txt").read_text().count("went down, ") == 1
+
+
+def test_a_driver_that_was_suspended_has_not_waited_for_the_learner(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    call = SimpleNamespace(remote=lambda *given: object())
+    made = SimpleNamespace(remote=lambda *given: SimpleNamespace(report=call, dump=call))
+    monkeypatch.setattr(learner_supervision, "RunningClock", lambda: RunningClock(lambda: now[0]))
+    monkeypatch.setattr(learner_supervision, "remote_class", lambda *given: made)
+    monkeypatch.setattr(learner_supervision.ray, "wait", lambda *given, **named: ([], []))  # nothing is answered
+    crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=3600.0)
+    none: Any = None
+    work = SupervisedStage("reinforce", tmp_path, none, (), RuntimeConfig("ray"), crashes, on_accepted=bool)
+    process = _LearnerProcess(work, ClusterSession(), none, 0, 0)
+    process._has_reported = True
+    now[0] += 3600.0
+    process._poll()
+    with pytest.raises(LearnerDied, match=r"not moved for 60\d s .* does not answer"):
+        for _ in range(1000):
+            now[0] += 1.0
+            process._poll()

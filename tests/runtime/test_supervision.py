@@ -18,6 +18,7 @@ import pytest
 import ray
 from actor_pipelines import TIMEOUT_SECONDS
 
+from interplay.core.running_clock import RunningClock
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest
@@ -104,8 +105,8 @@ def test_a_learner_that_cannot_report_its_status_is_stopped(tmp_path: Path, capl
     none: Any = None
     life = _LearnerProcess.__new__(_LearnerProcess)
     life._work = SupervisedStage("clone", tmp_path / "clone", none, (), config, crashes, on_accepted=bool)
-    life._host = SimpleNamespace(report=fails, dump=fails)
-    life._pending_report, life._logged_error, life._has_reported, life._reported_at = None, "", True, time.monotonic()
+    life._host, life._clock = SimpleNamespace(report=fails, dump=fails), RunningClock()
+    life._pending_report, life._logged_error, life._has_reported, life._reported_at = None, "", True, life._clock()
     for _ in range(2):
         life._poll(TIMEOUT_SECONDS)
     assert caplog.text.count("the learner can't report its status: OSError('stale file handle')") == 1

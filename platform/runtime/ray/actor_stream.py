@@ -36,7 +36,9 @@ class ActorStream(ABC, Generic[Filled]):
         self._used: int | None = None
         self._read_at, self._restarts, self._idle_fractions = 0.0, 0, dict[str, float]()
         self._stalls_checked_at = time.monotonic()
-        self._prefetcher: Prefetcher[Filled] = Prefetcher(name, self._advance, time_limit=2 * self._config.result_limit)
+        self._prefetcher: Prefetcher[Filled] = Prefetcher(
+            name, self._advance, time_limit=2 * self._config.result_limit, clock=context.clock
+        )
 
     def close(self) -> None:
         self._prefetcher.close()

@@ -47,6 +47,7 @@ class LearnerContext:
     counted_restarts: int  # those of them that count towards `runtime.restarts`
     heartbeat: Heartbeat = field(default_factory=Heartbeat)  # of the learner
     accepted: bool = False  # whether the stage has passed its checks
+    clock: Callable[[], float] = time.monotonic  # of the limits of the workers
     workers: list[WorkerHandle] = field(default_factory=list)
     _idle: IdleFraction = field(default_factory=IdleFraction)
     _statuses: tuple[WorkerStatus, ...] = ()
@@ -68,6 +69,7 @@ class LearnerContext:
             config=self.config,
             worker_class=worker_class,
             groups=groups,
+            clock=self.clock,
         )
         self.workers.append(worker)
         self.pace_heartbeats()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import ray
 
+from interplay.core.running_clock import RunningClock
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import WorkerStatus
@@ -97,7 +98,11 @@ class LearnerHost(WorkerProcess):
         self._stderr = StderrRelay(terminal.is_tty)
         sys.stderr = self._stderr
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._stderr, force=True)
-        self._context = LearnerContext(config, placement, crashes, restarts, counted_restarts)
+        # Read when the driver polls: Ctrl-Z suspends the driver and Ray's own processes, for which workers then wait.
+        self._clock, self._seconds = RunningClock(), 0.0
+        self._context = LearnerContext(
+            config, placement, crashes, restarts, counted_restarts, clock=lambda: self._seconds
+        )
         self._start_watchdog()
 
     def run(self, stage: StageFunction) -> None:
@@ -113,6 +118,7 @@ class LearnerHost(WorkerProcess):
     def report(self) -> LearnerReport:
         """Returns new output and the status of every process. Restarts the watchdog, which expires without polls."""
         self._start_watchdog()
+        self._seconds = self._clock()
         self._log.truncate()
         return LearnerReport(self._stderr.take(), self._context.status(), self._context.accepted)
 

@@ -21,6 +21,7 @@ from ray import ObjectRef
 from ray.exceptions import RayError, RayTaskError, UnserializableException
 
 from interplay.core.files import JsonLines, write_whole
+from interplay.core.running_clock import RunningClock
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
@@ -151,7 +152,8 @@ class _LearnerProcess:
             str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
         self._pending_report: ObjectRef[Any] | None = None
-        self._reported_at = time.monotonic()
+        self._clock = RunningClock()  # read with every poll: a driver that was suspended could not hear the learner
+        self._reported_at = self._clock()
         self._has_reported = False
         self._shown_at = 0.0
         self._stop_requested = False
@@ -184,7 +186,7 @@ class _LearnerProcess:
         if self._pending_report is None:
             self._pending_report = self._host.report.remote()
         if not ray.wait([self._pending_report], timeout=timeout)[0]:
-            silent = time.monotonic() - self._reported_at
+            silent = self._clock() - self._reported_at
             if silent > self._work.config.control_limit:
                 self._session.check()
             self._check_stall(silent, "does not answer", starts=not self._has_reported)
@@ -197,12 +199,12 @@ class _LearnerProcess:
             if str(cause) != self._logged_error:
                 logger.warning("the learner can't report its status: %r", cause)
             self._logged_error = str(cause)
-            silent = time.monotonic() - self._reported_at
+            silent = self._clock() - self._reported_at
             self._check_stall(silent, "can't report its status", starts=not self._has_reported)
             return
         except RayError:  # the process has died: `follow` gets the same error and raises it
             return
-        self._reported_at, self._has_reported = time.monotonic(), True
+        self._reported_at, self._has_reported = self._clock(), True
         sys.stderr.write(report.stderr)
         sys.stderr.flush()
         if report.accepted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -64,7 +63,7 @@ class Replicas:
         self._external_clients = external_clients
         self._load = [0] * len(self.workers)
         self._given_up: set[int] = set()  # replicas no longer restarted; once all are in it, the service has ended
-        self._progress_at = [time.monotonic()] * len(self.workers)
+        self._progress_at = [worker.clock() for worker in self.workers]
         self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: its pending call of `load_version`
         self._last_failure = ""  # error of the replica given up last
         self._weights: tuple[Any, ...] = ()  # `load_version`'s newest arguments, passed to replicas that start
@@ -91,7 +90,7 @@ class Replicas:
             raise NoReplicaLeft(self._last_failure)
         replica = min(available, key=lambda index: (self._load[index], self.workers[index].completed))
         if not self._load[replica]:
-            self._progress_at[replica] = time.monotonic()
+            self._progress_at[replica] = self.workers[replica].clock()
         self._load[replica] += len(unrolls)
         worker = self.workers[replica]
         reference = worker.submit_each("score", SCORES, unrolls)
@@ -161,7 +160,7 @@ class Replicas:
         Raises:
             NoReplicaLeft: it failed more often than allowed, and is the last one or has no `external_clients`.
         """
-        self._load[replica], self._progress_at[replica] = 0, time.monotonic()
+        self._load[replica], self._progress_at[replica] = 0, self.workers[replica].clock()
         self._loading.pop(replica, None)
         try:
             self.workers[replica].handle_failure(cause, [])
@@ -175,10 +174,11 @@ class Replicas:
 
         Progress is a result, or by a heartbeat the beginning of the next unroll of a call.
         """
-        now = time.monotonic()
         waiting = [
-            (index, now - max(self._progress_at[index], self.workers[index].activity_began))
-            for index, load in enumerate(self._load)
+            (index, worker.clock() - max(progress_at, worker.activity_began))
+            for index, (worker, load, progress_at) in enumerate(
+                zip(self.workers, self._load, self._progress_at, strict=True)
+            )
             if load
         ]
         return [(index, seconds) for index, seconds in waiting if seconds > self.workers[index].result_limit]
@@ -216,7 +216,7 @@ class Replicas:
 
     def _settle(self, request: ScoreRequest) -> None:
         self.forget(request)
-        self._progress_at[request.replica] = time.monotonic()
+        self._progress_at[request.replica] = self.workers[request.replica].clock()
 
 
 def _fetch(request: ScoreRequest, seconds: float) -> ScoredUnroll:

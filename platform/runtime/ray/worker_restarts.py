@@ -87,6 +87,7 @@ class WorkerHandle:
         config: RuntimeConfig,
         worker_class: type[Worker] = Worker,
         groups: Mapping[str, int] = NO_GROUPS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
@@ -94,8 +95,9 @@ class WorkerHandle:
             make: returns the hosted object; called in the worker process with the arguments of `start`.
             worker_class: Ray actor class that hosts the object.
             groups: its additional concurrency groups; see `remote_class`.
+            clock: that measures its age and how long a result takes.
         """
-        self.name = name
+        self.name, self.clock = name, clock
         # Items, counted by `add_completed`, or reported in heartbeats by workers that count for themselves.
         self.completed = 0
         self.restarts = 0
@@ -114,7 +116,7 @@ class WorkerHandle:
         self._idle = IdleFraction()
         self._pending_reading: ObjectRef[Any] | None = None
         self._requested_at = self._checked_at = self._heard_at = 0.0
-        self._started = time.monotonic()
+        self._started = clock()
         self._lock = threading.Lock()  # guards `completed` and the heartbeat reading, which two threads may request
         self.poll_seconds = HEARTBEAT_POLL_SECONDS  # longer in a run of many workers
 
@@ -136,22 +138,22 @@ class WorkerHandle:
     @property
     def age_seconds(self) -> float:
         """Age of the current process in seconds."""
-        return time.monotonic() - self._started
+        return self.clock() - self._started
 
     @property
     def activity_began(self) -> float:
-        """`time.monotonic()` when its activity began, by its newest heartbeat; minus infinity without one."""
+        """`clock` when its activity began, by its newest heartbeat; minus infinity without one."""
         with self._lock:
             return -math.inf if self._reading is None else self._heard_at - self._reading.activity_seconds
 
     @property
     def silent_seconds(self) -> float:
         """Seconds since its last heartbeat, or since its start if that is later."""
-        return time.monotonic() - max(self._heard_at, self._started)
+        return self.clock() - max(self._heard_at, self._started)
 
     def start(self, *arguments: Any) -> None:
         """Starts a process; `arguments` are passed to `make`, with Ray object references resolved."""
-        self._reading, self._pending_reading, self._started = None, None, time.monotonic()
+        self._reading, self._pending_reading, self._started = None, None, self.clock()
         self._completed_before = self.completed
         self.incarnation += 1
         self._crashes.worker_log(self.name).write_header()
@@ -248,7 +250,7 @@ class WorkerHandle:
         """Takes the heartbeat that came with a message; the next request for one can wait."""
         with self._lock:
             self._take(reading)
-            self._requested_at = self._heard_at
+            self._requested_at = time.monotonic()
 
     def add_completed(self) -> None:
         """Counts one more completed item."""
@@ -256,7 +258,7 @@ class WorkerHandle:
             self.completed += 1
 
     def _take(self, reading: HeartbeatReading) -> None:
-        self._reading, self._heard_at = reading, time.monotonic()
+        self._reading, self._heard_at = reading, self.clock()
         self.completed = max(self.completed, self._completed_before + reading.completed)
 
     def _poll_heartbeat(self) -> None:
@@ -325,7 +327,7 @@ class ActorPipeline:
         self.episodes: list[str] = []  # episodes of the last unroll that arrived
         self._after = after
         self._completions, self._ended = completions, ended
-        self._progress_at = time.monotonic()
+        self._progress_at = self.worker.clock()
 
     @property
     def has_ended(self) -> bool:
@@ -335,13 +337,13 @@ class ActorPipeline:
 
     def start(self) -> None:
         """Starts the worker."""
-        self._progress_at = time.monotonic()
+        self._progress_at = self.worker.clock()
         self.worker.start(self._after)
 
     def request(self, version: int, activity: str, *arguments: Any) -> PendingUnroll:
         """Requests the next unroll; `arguments` are passed to the worker after the unroll's number."""
         if not self.in_flight:
-            self._progress_at = time.monotonic()
+            self._progress_at = self.worker.clock()
         number = self.next_number
         reference = self.worker.submit("unroll", f"{activity} {number}", number, *arguments)
         pending = PendingUnroll(self.index, number, version, reference)
@@ -368,7 +370,7 @@ class ActorPipeline:
         assert message.number == pending.number, (message.number, pending.number)
         self.in_flight.popleft()
         pending.message, pending.reply = message, None
-        self._after, self.episodes, self._progress_at = message.after, message.episodes, time.monotonic()
+        self._after, self.episodes, self._progress_at = message.after, message.episodes, self.worker.clock()
         self.worker.add_completed()
         return pending
 
@@ -388,9 +390,9 @@ class ActorPipeline:
 
     def excuse_stall(self) -> None:
         """Restarts the timeout of the pending result, after a delay that another process caused."""
-        self._progress_at = time.monotonic()
+        self._progress_at = self.worker.clock()
 
     def stalled_seconds(self) -> float | None:
         """Seconds since the last progress if the pending result is overdue, else None."""
-        seconds = time.monotonic() - self._progress_at
+        seconds = self.worker.clock() - self._progress_at
         return seconds if self.in_flight and seconds > self.worker.result_limit else None
