@@ -26,6 +26,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 import threading
 import zipfile
 import zlib
@@ -134,6 +135,14 @@ class RewardServer(ThreadingHTTPServer):
 
     daemon_threads = True
     ended_by: ServiceEnded | None = None  # set after a client has received the 503
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Logs an error of a connection; in one line if its client disconnected, which is no error of the server."""
+        error = sys.exception()
+        if isinstance(error, (ConnectionError, TimeoutError)):
+            logger.info("a client disconnected: %s", error)
+        else:
+            logger.error("the connection of %s failed", client_address, exc_info=error)
 
 
 def serve(scorer: Scorer, vocabulary: Vocabulary, layout: Layout, width: int, config: ServeConfig) -> RewardServer:
@@ -254,9 +263,8 @@ class _Handler(BaseHTTPRequestHandler):
             known[self.path]()
         except RefusedRequest as refused:
             self._error(refused.status, str(refused))
-        except (BrokenPipeError, ConnectionResetError, TimeoutError) as error:
-            logger.info("a client disconnected: %s", error)
-            self.close_connection = True
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            raise  # of a client that disconnected: see `RewardServer.handle_error`
         except ServiceEnded as ended:
             self._end(ended)
         except Exception as error:
@@ -300,7 +308,10 @@ class _Handler(BaseHTTPRequestHandler):
             for _ in range(min(length, 2 * self.largest) // READ_CHUNK_BYTES + 1):  # clients read only after sending
                 length -= len(self.rfile.read(min(READ_CHUNK_BYTES, max(0, length))))
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
-        return self.rfile.read(length)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise ConnectionResetError(f"it sent {len(body)} of the {length} bytes of its request")
+        return body
 
     def _end(self, ended: ServiceEnded) -> None:
         """Sends the reason to the client before the server shuts down."""

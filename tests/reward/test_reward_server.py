@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import re
+import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +297,34 @@ def test_a_negative_length_is_refused(client: Client) -> None:
     connection.putheader("Content-Length", "-1")
     connection.endheaders()
     assert connection.getresponse().status == 400
+
+
+def test_clients_that_disconnect_are_no_error_of_the_server(
+    client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether they are killed before a request, within its line or its body, or before its response."""
+    caplog.set_level("INFO")
+    head = b"POST /score HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"
+    beginnings = (b"", b"POST /sc", head, head + b"half", b"GET /about HTTP/1.1\r\n\r\n" * 100, b"\x16\x03\x01\r\n")
+    for reset in (False, True):
+        for begun in beginnings:
+            with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+                connection.sendall(begun)
+                if reset:  # closes it as the end of a process with unread data does
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    until = time.monotonic() + 60
+    while sum("disconnected" in each.getMessage() for each in caplog.records) < 4 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert client.ask("GET", "/about")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err + caplog.text
+    assert "a client disconnected: it sent 4 of the 1000 bytes of its request" in caplog.text
+
+
+def test_another_error_of_a_connection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    server = RewardServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    try:
+        raise ZeroDivisionError("of a bug")
+    except ZeroDivisionError:
+        server.handle_error(socket.socket(), ("127.0.0.1", 1))
+    server.server_close()
+    assert "ZeroDivisionError: of a bug" in caplog.text
