@@ -103,10 +103,12 @@ class SetterReplayActor:
         config: SetterReplayConfig,
         setters: LearnedSetters | None = None,
         first_steps: Sequence[int] | None = None,
+        on_step: Callable[[str], None] | None = None,
     ) -> None:
         """`setters` is needed if `config.learned_setters` is above 0.
 
         `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as of all others.
+        `on_step`: called before each step of a world, with words that identify it.
         """
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
         assert (setters.lanes if setters is not None else 0) == config.learned_lanes
@@ -115,6 +117,7 @@ class SetterReplayActor:
         self._episodes = episodes
         self._config = config
         self._first_steps = [config.episode_steps] * config.lanes if first_steps is None else list(first_steps)
+        self._on_step = on_step
         self._version = 0
         self.lanes = config.lanes  # b
         self._lanes = [_Lane(world) for world in worlds]
@@ -213,6 +216,7 @@ class SetterReplayActor:
         lane = self._lanes[index]
         lane.steps = self._first_steps[index] if lane.episode is None else self._config.episode_steps
         episode = self._episodes.sample()
+        self._announce("the reset", index, episode)
         lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
         self._assign_episode(index, episode)
         lane.row, lane.ended, lane.truncated = 0, False, False
@@ -289,6 +293,7 @@ class SetterReplayActor:
         elif self._setter != self._solver:
             assert lane.setter is not None
             actions[self._setter] = lane.setter.act(View(), lane.world)
+        self._announce(f"step {lane.row + 1}", index, lane.episode)
         outcome = lane.world.step(actions, observers=self._observers(index))
         if action.utterance is not None:
             lane.tracker.on_utterance(lane.row, action.utterance)
@@ -300,6 +305,12 @@ class SetterReplayActor:
         lane.truncated = not lane.tracker.over and (outcome.truncated or (out_of_time and not outcome.done))
         self._observe(index)
         return outcome.env_reward
+
+    def _announce(self, step: str, index: int, episode: Episode | None) -> None:
+        """Names what a lane does next, which may end this process."""
+        if self._on_step is not None and episode is not None:
+            meta = episode.meta
+            self._on_step(f"{step} of episode {meta.id} (recorded with seed {meta.seed}) in lane {index}")
 
     def _finished_tasks(self, t: int) -> Iterator[FinishedTask]:
         for index, lane in enumerate(self._lanes):

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 MAX_LOG_BYTES = 2**20  # of a worker's file; a longer one is cut to the newer half of this
 TAIL_LINES = 20  # quoted in a crash report
 MAX_LINE_CHARACTERS = 500  # of each of them
+STEP_BYTES = 200  # of the file of a worker's last step
 PROCESS_ENDED_TEXT = "its worker process has died"  # Ray's words, which name no exit code
 # Of a line that Python or Ray prints where a signal ends a process, as a segmentation fault does.
 FATAL_TEXTS = ("Fatal Python error: ", "*** SIG")
@@ -88,6 +89,34 @@ class WorkerLog:
         return "\n".join(self.newest_lines()[-TAIL_LINES:])
 
 
+class LastStep:
+    """`folder`/<name>.txt: the last step of a world that a worker began. It outlives a process that the step ends."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._file = folder / f"{name}.txt"
+        self._descriptor: int | None = None
+
+    def clear(self) -> None:
+        """Forgets the step of an earlier process; called by the process that starts the worker, before it starts."""
+        with suppress(OSError):
+            self._file.unlink(missing_ok=True)
+
+    def write(self, step: str) -> None:
+        """Replaces the step, in some microseconds. A disk that fails must not end the worker."""
+        with suppress(OSError):
+            if self._descriptor is None:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                self._descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o644)
+            os.pwrite(self._descriptor, step.encode().ljust(STEP_BYTES)[:STEP_BYTES], 0)
+
+    def read(self) -> str:
+        """The step; empty if none was begun."""
+        try:
+            return self._file.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return ""
+
+
 def _append(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8") as opened:
@@ -124,7 +153,7 @@ class CrashReports:
     window: float  # seconds
 
     def record_failure(self, worker: str, number: int, cause: str, episodes: list[str]) -> Path:
-        """Appends one failure to the worker's file; returns the file.
+        """Appends one failure to the worker's file, with the last step that it began; returns the file.
 
         If the file can't be written, as on a full disk, the report is logged: the disk must not hide the failure.
 
@@ -132,13 +161,13 @@ class CrashReports:
             number: of the failure among those within the window, from 1.
             episodes: of the worker's last unroll; empty if it has made none.
         """
-        file = self.folder / f"{worker}.txt"
+        file = self._file(worker)
         when = datetime.now(UTC).isoformat(timespec="seconds")
         named = f", episodes of its last unroll: {', '.join(episodes)}" if episodes else ""
         report = (
             f"{when}  {worker} went down, {number} of at most {self.limit} times in {self.window:g} s\n"
             f"seed {self.seed}, config {self.config}{named}\n"
-            f"{self._with_output(worker, cause)}\n\n"
+            f"{self._with_output(worker, cause)}{self._step_line(worker)}\n\n"
         )
         try:
             _append(file, report)
@@ -165,7 +194,7 @@ class CrashReports:
         return WorkerFailed(
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
             f"{self.window:g} seconds; the same command continues from the newest checkpoint. All failures: {file}. "
-            f"The last one:\n{self._with_output(worker, cause)}"
+            f"The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}"
         )
 
     def repeated(self, worker: str, cause: str, file: Path) -> WorkerFailed:
@@ -173,7 +202,7 @@ class CrashReports:
         return WorkerFailed(
             f"{worker} was restarted and raised the same error again before any result, so it is not restarted once "
             f"more; correct what raises it, and the same command continues from the newest checkpoint. All failures: "
-            f"{file}. The last one:\n{self._with_output(worker, cause)}"
+            f"{file}. The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}"
         )
 
     @property
@@ -184,6 +213,29 @@ class CrashReports:
     def worker_log(self, worker: str) -> WorkerLog:
         """Captured output of a worker."""
         return WorkerLog(self.folder / "logs", worker)
+
+    def last_step(self, worker: str) -> LastStep:
+        """The last step of a world that a worker began."""
+        return LastStep(self.folder / "steps", worker)
+
+    def begin_process(self, worker: str) -> None:
+        """To be called before a process of a worker starts."""
+        self.worker_log(worker).write_header()
+        self.last_step(worker).clear()
+
+    def _file(self, worker: str) -> Path:
+        return self.folder / f"{worker}.txt"
+
+    def _step_line(self, worker: str) -> str:
+        """A line with the last step that a worker began; empty without one."""
+        step = self.last_step(worker).read()
+        return f"\nThe last step that {worker} began: {step}" if step else ""
+
+    def _same_steps(self, worker: str) -> str:
+        """As `_step_line`, with the number of reports of failures in this step if there are several."""
+        line, file = self._step_line(worker), self._file(worker)
+        count = file.read_text(encoding="utf-8", errors="replace").count(f"{line}\n") if line and file.exists() else 0
+        return f"{line} ({count} of its failures were in this step)" if count > 1 else line
 
     def _with_output(self, worker: str, cause: str) -> str:
         """The cause, followed by the worker's last output if there is any."""

@@ -137,6 +137,7 @@ def replay_actor(
     worlds: list[World] | None = None,
     share: Share = ALONE,
     undrawn: UndrawnWorlds | None = None,
+    on_step: Callable[[str], None] | None = None,
 ) -> SetterReplayActor:
     """A setter-replay actor over its share of a split's episodes, in `worlds`, those of `undrawn`, or new ones."""
     ids = replayed_episodes(snapshot, config, split)
@@ -154,6 +155,7 @@ def replay_actor(
         config=config,
         setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
         first_steps=first_steps,
+        on_step=on_step,
     )
 
 
@@ -250,7 +252,18 @@ def _rollout_worker(
             generator=_decisions(run, "train", share),
             views=undrawn.views if undrawn is not None else None,
         )
-    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share, undrawn=undrawn)
+    last_step = run.crashes.last_step(f"actor-{share.index}")
+    actor = replay_actor(
+        run,
+        Snapshot(snapshot),
+        policy,
+        vocabulary,
+        config,
+        "train",
+        share=share,
+        undrawn=undrawn,
+        on_step=last_step.write,
+    )
     return RolloutWorker(actor, after)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ def actor_of(
     config: SetterReplayConfig = CONFIG,
     agent: Agent | None = None,
     first_steps: Sequence[int] | None = None,
+    on_step: Callable[[str], None] | None = None,
     **world: Any,
 ) -> SetterReplayActor:
     worlds = [LineWorld(**world) for _ in range(config.lanes)]
@@ -35,6 +36,7 @@ def actor_of(
         episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
         config=config,
         first_steps=first_steps,
+        on_step=on_step,
     )
 
 

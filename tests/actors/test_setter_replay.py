@@ -56,6 +56,23 @@ def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snaps
             np.testing.assert_array_equal(before.arrays[key][-1], after.arrays[key][0], err_msg=key)
 
 
+def test_a_step_is_named_before_it_is_made(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[str] = []
+    actor = actor_of(snapshot, on_step=named.append)
+    world = actor._lanes[0].world
+
+    def end(*actions: object, **observers: object) -> Outcome:
+        raise SystemExit
+
+    monkeypatch.setattr(world, "step", end)
+    with pytest.raises(SystemExit):
+        actor.unroll()
+    episode = actor._lanes[0].episode
+    assert episode is not None
+    place = f"of episode {episode.meta.id} (recorded with seed {episode.meta.seed}) in lane 0"
+    assert (named[0], named[-1]) == (f"the reset {place}", f"step 1 {place}")
+
+
 def test_staggered_lanes_are_in_different_phases_for_ever(snapshot: Snapshot) -> None:
     first_steps = [1, 4, 7]
     rows = stream(actor_of(snapshot, first_steps=first_steps), 6)

@@ -156,7 +156,7 @@ class WorkerHandle:
         self._reading, self._pending_reading, self._started = None, None, self.clock()
         self._completed_before = self.completed
         self.incarnation += 1
-        self._crashes.worker_log(self.name).write_header()
+        self._crashes.begin_process(self.name)
         remote = remote_class(self._worker_class, self._placement, self.name, self._groups)
         self.actor = remote.remote(self.name, self._make, str(Path.cwd()), self._crashes, self._config, *arguments)
         if self._start_call is not None:
