@@ -120,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"interplay {name}: {failed}\n")
         return 1
     except USER_ERRORS as error:
-        sys.stderr.write(f"interplay {name}: {_described(error)}\n")
+        notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
+        sys.stderr.write(f"interplay {name}: {_described(error)}\n{notes}")
         kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")

@@ -73,12 +73,13 @@ class EpisodeCollector:
 
         `stopped` is called before every step; once it returns True, unfinished episodes are dropped.
         """
-        waiting = iter(requests)
         return play_in_lanes(
+            requests,
             len(self._lanes),
-            begin=lambda index: self._start(index, waiting),
+            begin=self._start,
             decide=self._decide,
             step=self._step,
+            name=lambda request: f"the episode that begins with Start(seed={request.seed})",
             stopped=stopped,
         )
 
@@ -88,10 +89,7 @@ class EpisodeCollector:
         asked = self._setters.runner.decide()[0] if self._setters is not None else [None] * len(actions)
         return list(zip(actions, asked, strict=True))
 
-    def _start(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
-        request = next(waiting, None)
-        if request is None:
-            return False
+    def _start(self, index: int, request: EpisodeRequest) -> None:
         lane = self._lanes[index]
         views = lane.world.reset(Start(seed=request.seed), observers=self._see)
         lane.recorder = EpisodeRecorder(
@@ -115,7 +113,6 @@ class EpisodeCollector:
         self._seat.reset(
             index, lane.world, views.get(self._solver, View()), lambda: None if setter is None else setter.open_task
         )
-        return True
 
     def _describe_setter(self, request: EpisodeRequest) -> Mapping[str, str]:
         if request.setter is not None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from interplay.actors.episode_note import episode_noted
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.seats import LearnedSetters
 from interplay.actors.task_tracker import TaskTracker
@@ -217,9 +218,10 @@ class SetterReplayActor:
         lane.steps = self._first_steps[index] if lane.episode is None else self._config.episode_steps
         episode = self._episodes.sample()
         self._announce("the reset", index, episode)
-        lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
-        self._assign_episode(index, episode)
         lane.row, lane.ended, lane.truncated = 0, False, False
+        with episode_noted(lambda: 0, _replay_of(episode)):
+            lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
+            self._assign_episode(index, episode)
         self._runner.reset(index)
         if (learned := self._learned_setter(index)) is not None:
             learned.reset(index)
@@ -293,24 +295,25 @@ class SetterReplayActor:
         elif self._setter != self._solver:
             assert lane.setter is not None
             actions[self._setter] = lane.setter.act(View(), lane.world)
+        assert lane.episode is not None
         self._announce(f"step {lane.row + 1}", index, lane.episode)
-        outcome = lane.world.step(actions, observers=self._observers(index))
-        if action.utterance is not None:
-            lane.tracker.on_utterance(lane.row, action.utterance)
-        lane.views = outcome.views
-        lane.row += 1
-        lane.tracker.advance(lane.row, lane.world.facts)
-        out_of_time = lane.row >= lane.steps
-        lane.ended = outcome.done or lane.tracker.over or out_of_time
-        lane.truncated = not lane.tracker.over and (outcome.truncated or (out_of_time and not outcome.done))
-        self._observe(index)
+        with episode_noted(lambda: lane.row, _replay_of(lane.episode)):
+            outcome = lane.world.step(actions, observers=self._observers(index))
+            if action.utterance is not None:
+                lane.tracker.on_utterance(lane.row, action.utterance)
+            lane.views = outcome.views
+            lane.row += 1
+            lane.tracker.advance(lane.row, lane.world.facts)
+            out_of_time = lane.row >= lane.steps
+            lane.ended = outcome.done or lane.tracker.over or out_of_time
+            lane.truncated = not lane.tracker.over and (outcome.truncated or (out_of_time and not outcome.done))
+            self._observe(index)
         return outcome.env_reward
 
-    def _announce(self, step: str, index: int, episode: Episode | None) -> None:
+    def _announce(self, step: str, index: int, episode: Episode) -> None:
         """Names what a lane does next, which may end this process."""
-        if self._on_step is not None and episode is not None:
-            meta = episode.meta
-            self._on_step(f"{step} of episode {meta.id} (recorded with seed {meta.seed}) in lane {index}")
+        if self._on_step is not None:
+            self._on_step(f"{step} of {_replay_of(episode)} in lane {index}")
 
     def _finished_tasks(self, t: int) -> Iterator[FinishedTask]:
         for index, lane in enumerate(self._lanes):
@@ -336,6 +339,10 @@ class SetterReplayActor:
                 block["progress"][t, index] = lane.tracker.progress(lane.world.facts(), final=lane.ended)
             if self._config.achieved:
                 block["achieved"][t, index] = lane.tracker.achieved
+
+
+def _replay_of(episode: Episode) -> str:
+    return f"a replay of the recorded episode {episode.meta.id} (seed {episode.meta.seed})"
 
 
 def _check_width(saved: int, setters: AgentRunner) -> None:

@@ -263,8 +263,9 @@ def _change_control(runs: list[tuple[int, str]], frame: int, who: str) -> None:
 def _required(spec: WorldSpec, views: Mapping[str, View], role: str, part: Literal["image", "vector"]) -> NDArray[Any]:
     if role not in views:
         raise ValueError(
-            f"the {role}'s {part} must be recorded, but there are views of {sorted(views)} only; put {role!r} into "
-            "`observers`, or leave it out of `record`"
+            f"the {role}'s {part} must be recorded, but {spec.name} gave views of {sorted(views)} only; return a view "
+            "of each role in `observers` from its `reset` and `step`. Where a program of your own calls these, put "
+            f"{role!r} into `observers`, or leave it out of `record`"
         )
     array: NDArray[Any] | None = getattr(views[role], part)
     if array is None:

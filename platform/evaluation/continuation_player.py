@@ -71,20 +71,18 @@ class ContinuationPlayer:
 
         The recording begins with the context; its `control` says from which frame on the agent acted.
         """
-        waiting = iter(requests)
         return play_in_lanes(
+            requests,
             len(self._worlds),
-            begin=lambda index: self._begin(index, waiting),
+            begin=lambda index, request: self._begin(index, *request),
             decide=lambda: self._seat.decide(self._worlds),
             step=self._step,
+            name=lambda request: f"the scenario {request[0].name}, which is cut from a recorded episode",
             stopped=stopped,
         )
 
-    def _begin(self, index: int, waiting: Iterator[tuple[Scenario, int]]) -> bool:
-        request = next(waiting, None)
-        if request is None:
-            return False
-        world, (scenario, continuation) = self._worlds[index], request
+    def _begin(self, index: int, scenario: Scenario, continuation: int) -> None:
+        world = self._worlds[index]
         meta = scenario.episode.meta
         views = world.reset(Start(state=scenario.episode.initial_state), observers=self._see)
         recorder = EpisodeRecorder(
@@ -99,7 +97,6 @@ class ContinuationPlayer:
         judge = SuccessJudge(task, limit=self._limit, hold=self._hold)
         play = self._plays[index] = _Play(world, scenario, continuation, recorder, task, judge)
         self._seat.reset(index, world, views.get(self._solver, View()), lambda: task if play.asked else None)
-        return True
 
     def _step(self, index: int, action: Action) -> tuple[ContinuationResult, Episode] | None:
         play = self._plays[index]

@@ -100,25 +100,22 @@ class FreePlayer:
 
     def play(self, seeds: Sequence[int], stopped: Callable[[], bool] = lambda: False) -> Iterator[FreePlayEpisode]:
         """Yields an episode for each seed as they end; once `stopped` returns True, unfinished ones are dropped."""
-        waiting = iter(seeds)
         return play_in_lanes(
+            seeds,
             len(self._lanes),
-            begin=lambda index: self._begin(index, waiting),
+            begin=self._begin,
             decide=self._decide,
             step=self._step,
+            name=lambda seed: f"the episode that begins with Start(seed={seed})",
             stopped=stopped,
         )
 
-    def _begin(self, index: int, waiting: Iterator[int]) -> bool:
-        seed = next(waiting, None)
-        if seed is None:
-            return False
+    def _begin(self, index: int, seed: int) -> None:
         lane = self._lanes[index] = _Lane(self._worlds[index], seed, rng=np.random.default_rng(seed))
         views = lane.world.reset(Start(seed=seed), observers=self._see)
         self._seat.reset(index, lane.world, views.get(self._solver, View()), lambda: None)
         self._setters.runner.reset(index)
         self._setters.runner.observe(index, views[self._setter])
-        return True
 
     def _decide(self) -> list[tuple[Action, Action]]:
         return list(zip(self._seat.decide(self._worlds), self._setters.runner.decide()[0], strict=True))

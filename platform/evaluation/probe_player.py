@@ -64,31 +64,28 @@ class ProbePlayer:
 
         `stopped` is called before every step; once it returns True, unfinished probes are dropped.
         """
-        waiting = iter(probes)
         return play_in_lanes(
+            probes,
             len(self._worlds),
-            begin=lambda index: self._begin(index, waiting, filmed),
+            begin=lambda index, probe: self._begin(index, probe, filmed(probe)),
             decide=lambda: self._seat.decide(self._worlds),
             step=self._step,
+            name=lambda probe: f"the probe {probe.instruction!r} that begins with Start(seed={probe.seed})",
             stopped=stopped,
         )
 
-    def _begin(self, index: int, waiting: Iterator[Probe], filmed: Callable[[Probe], bool]) -> bool:
-        probe = next(waiting, None)
-        if probe is None:
-            return False
+    def _begin(self, index: int, probe: Probe, filmed: bool) -> None:
         world, words = self._worlds[index], probe.other_words
         views = world.reset(Start(seed=probe.seed), observers=self._see)
         task = world.tasks().load(probe.task)
         asked = task if words is None else world.tasks().load(words.task) if words.possible_here else None
         judge = SuccessJudge(task, limit=probe.limit, hold=probe.hold)
         pictured = bool(self._see) and world.spec.image is not None
-        film = Film(probe) if pictured and filmed(probe) else None
+        film = Film(probe) if pictured and filmed else None
         self._plays[index] = _Play(world, probe, task, asked, judge, film)
         view = views.get(self._solver, View())
         self._keep(film, view)
         self._seat.reset(index, world, view, lambda: task if asked is None else asked)
-        return True
 
     def _step(self, index: int, action: Action) -> tuple[ProbeResult, Film | None] | None:
         """One step of one lane; the result, and what was seen, if it was the last."""

@@ -131,10 +131,14 @@ def without_colors(text: str) -> str:
     return ANSI_COLORS.sub("", text)
 
 
-def last_line(cause: str) -> str:
-    """The last line of a failure's cause, shortened: of a traceback, the error."""
+def error_line(cause: str) -> str:
+    """The line of a failure's cause that says what failed, shortened: of a traceback, the first line of the error,
+    which may have several lines and notes; of other causes, the last line."""
     lines = without_colors(cause).strip().splitlines()
-    return lines[-1].strip()[:MAX_LINE_CHARACTERS] if lines else "no cause is known"
+    frames = [number for number, line in enumerate(lines) if line.startswith('  File "')]
+    after = lines[frames[-1] + 1 :] if frames else []
+    errors = [line for line in after if line and not line[0].isspace()]
+    return (errors or lines[-1:] or ["no cause is known"])[0].strip()[:MAX_LINE_CHARACTERS]
 
 
 class WorkerFailed(RuntimeError):

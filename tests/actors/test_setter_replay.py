@@ -69,7 +69,7 @@ def test_a_step_is_named_before_it_is_made(snapshot: Snapshot, monkeypatch: pyte
         actor.unroll()
     episode = actor._lanes[0].episode
     assert episode is not None
-    place = f"of episode {episode.meta.id} (recorded with seed {episode.meta.seed}) in lane 0"
+    place = f"of a replay of the recorded episode {episode.meta.id} (seed {episode.meta.seed}) in lane 0"
     assert (named[0], named[-1]) == (f"the reset {place}", f"step 1 {place}")
 
 

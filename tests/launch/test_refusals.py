@@ -204,6 +204,7 @@ def test_an_error_in_a_new_world_shows_its_traceback(
     assert main(["collect", *tiny(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "interplay collect: in my reset" in said and not (tmp_path / "run").exists()
+    assert "in my reset\n  raised after 0 steps of the episode that begins with Start(seed=" in said
     assert "worlds_of_mine.py" in said and "raise ValueError('in my reset')" in said
 
 

@@ -17,6 +17,7 @@ import pytest
 import ray
 from actor_pipelines import receive_numbers, start_pipeline
 
+from interplay.actors.episode_note import add_episode_note
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, reserve_resources
@@ -43,6 +44,13 @@ def raise_the_same() -> None:
     raise ArithmeticError(f"no way out of {object()}")
 
 
+def raise_in_another_step() -> None:
+    """As a world that fails in another step after new weights have acted."""
+    error = ArithmeticError("no way out")
+    add_episode_note(error, time.monotonic_ns(), "the episode")
+    raise error
+
+
 def raise_of_a_connection() -> None:
     raise ConnectionRefusedError("the simulator refused")
 
@@ -63,6 +71,7 @@ def failures(context: LearnerContext, raises: Callable[[], object], reason: str)
     ("raises", "error"),
     [
         (raise_the_same, "ArithmeticError: no way out of <object object"),
+        (raise_in_another_step, "ArithmeticError: no way out\n  raised after .* steps of the episode"),
         (partial(sys.exit, 3), r"SystemExit: 3(.|\n)* exited with 3;"),
     ],
 )

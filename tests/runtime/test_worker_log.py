@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,33 @@ def test_only_the_last_lines_are_reported(tmp_path: Path) -> None:
     lines = kept.tail().splitlines()
     assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
     assert {len(line) for line in lines} == {crashes.MAX_LINE_CHARACTERS}
+
+
+def traceback_of(error: Exception) -> str:
+    with pytest.raises(type(error)) as caught:
+        raise error
+    return "".join(traceback.format_exception(caught.value))
+
+
+def noted() -> Exception:
+    error = ValueError("shapes differ")
+    error.add_note("  raised after 3 steps")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("cause", "line"),
+    [
+        (traceback_of(ValueError("shapes differ:\n[3, 4]\n\n[4, 4]")), "ValueError: shapes differ:"),
+        (traceback_of(noted()), "ValueError: shapes differ"),
+        (traceback_of(KeyError("cup")), "KeyError: 'cup'"),
+        (f"RayTaskError(KeyError): ray::call()\n{traceback_of(KeyError('cup'))}\n", "KeyError: 'cup'"),
+        ("has not answered\nin 3 s", "in 3 s"),
+        ("", "no cause is known"),
+    ],
+)
+def test_of_a_traceback_the_error_is_shown(cause: str, line: str) -> None:
+    assert crashes.error_line(cause) == line
 
 
 def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner
-from interplay.runtime.crashes import last_line
+from interplay.runtime.crashes import error_line
 from interplay.runtime.ray.cluster_session import RANK
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
@@ -218,7 +218,7 @@ class RankWorkers:
                 continue
             crashes, text = self._context.crashes, self._context.crashes.explained(worker.name, cause)
             file = crashes.record_failure(worker.name, self._context.counted_restarts + 1, text, [])
-            shown = last_line(cause if text == cause else text.partition("\n")[0])
+            shown = error_line(cause if text == cause else text.partition("\n")[0])
             failed.append(f"{worker.name} is lost, see {file}: {shown}")
         return failed
 

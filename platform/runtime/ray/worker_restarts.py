@@ -23,8 +23,9 @@ import torch
 from ray import ObjectRef
 from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
 
+from interplay.actors.episode_note import NOTE_PREFIX
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports, last_line
+from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import WorkerPlacement
@@ -45,7 +46,7 @@ MACHINE_ERRORS = (MemoryError, torch.OutOfMemoryError, torch.AcceleratorError)
 # Also those of files, connections and other processes.
 PASSING_ERRORS = (*MACHINE_ERRORS, OSError, EOFError, RayError)
 # What differs in Ray's error between two processes that raise the same.
-PROCESS_TEXT = re.compile(r"\b(pid=\d+|actor_id=\w+|0x[0-9a-f]+)")
+PROCESS_TEXT = re.compile(rf"\b(pid=\d+|actor_id=\w+|0x[0-9a-f]+)|^{NOTE_PREFIX}.*$", re.MULTILINE)
 NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -222,7 +223,7 @@ class WorkerHandle:
             number,
             self._crashes.limit,
             file,
-            last_line(text.partition("\n")[0] if begins_with_line else text),
+            error_line(text.partition("\n")[0] if begins_with_line else text),
         )
 
     def kill(self) -> None:
