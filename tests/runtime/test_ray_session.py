@@ -23,6 +23,7 @@ from interplay.runtime.ray.cluster_session import (
     TASK_EVENTS_VARIABLE,
     ClusterError,
     ClusterSession,
+    _within,
     check_reachable,
     cluster_session,
     start_with_retries,
@@ -231,3 +232,16 @@ def test_a_machine_without_a_cluster_is_told_how_to_name_one(monkeypatch: pytest
         cluster_session(RuntimeConfig("ray", address="auto"), 1.0),
     ):
         raise AssertionError("there is no cluster")
+
+
+def test_a_slow_start_is_logged_and_its_limit_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("interplay.runtime.ray.cluster_session.NOTICE_SECONDS", 0.05)
+    ended = threading.Event()
+    try:
+        with pytest.raises(ClusterError, match=r"within runtime\.start_limit=0\.1 seconds; .* raise that"):
+            _within(ended.wait, 0.1, "be started here", ended)
+    finally:
+        ended.set()
+    assert "Ray could not be started here in 0.05 seconds, and has runtime.start_limit=0.1 seconds" in caplog.text

@@ -26,7 +26,10 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
+logger = logging.getLogger(__name__)
+
 CONNECT_TIMEOUT_SECONDS = 10.0
+NOTICE_SECONDS = 20.0  # after which a start that is not over is logged
 SLOW_HEAD_SECONDS = 10.0  # without an answer, on a busy machine, of the head of a cluster that is started here
 RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
@@ -256,8 +259,14 @@ def _within(start: Callable[[], Started], limit: float, wanted: str, ended: thre
             pass
 
     threading.Thread(target=tried, name="ray-init", daemon=True).start()
-    if not answered.wait(limit):
-        raise ClusterError(f"Ray could not {wanted} within runtime.start_limit={limit:g} seconds")
+    notice, allowed = min(limit, NOTICE_SECONDS), f"runtime.start_limit={limit:g} seconds"
+    if not answered.wait(notice) and limit > notice:
+        logger.warning("Ray could not %s in %g seconds, and has %s", wanted, notice, allowed)
+    if not answered.wait(limit - notice):
+        raise ClusterError(
+            f"Ray could not {wanted} within {allowed}; if busy cores are the cause, raise that and type the same "
+            "command again"
+        )
     if started:
         return started[0]
     if isinstance(raised[0], AuthenticationError):
