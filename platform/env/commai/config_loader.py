@@ -12,9 +12,11 @@ Python: any file with a function `create_tasks()` that returns a scheduler.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,8 @@ class JSONConfigLoader:
         """The scheduler that a file, or its content, describes.
 
         Raises:
-            ValueError: no valid JSON, a part that is missing, or a class or id that does not exist.
+            ValueError: no valid JSON, a name that is given twice, a part that is missing, or a class, argument or id
+                that does not exist.
         """
         compat.install()
         config, where = _content(source)
@@ -61,7 +64,8 @@ class PythonConfigLoader:
         """The scheduler that the file's `create_tasks()` returns.
 
         Raises:
-            ValueError: no such file, or no function `create_tasks` in it.
+            ValueError: no such file, no function `create_tasks` in it, or it exits.
+            ModuleNotFoundError: it imports what is not installed.
         """
         compat.install()
         path = Path(source).resolve()
@@ -69,11 +73,16 @@ class PythonConfigLoader:
         if spec is None or spec.loader is None:
             raise ValueError(f"no Python file {source}: a configuration is a .json or a .py file")
         module = module_from_spec(spec)
-        with compat.searched(path.parent):
-            spec.loader.exec_module(module)
-            if not hasattr(module, "create_tasks"):
-                raise ValueError(f"{source} has no function create_tasks(), which returns the scheduler")
-            return _scheduler(module.create_tasks(), f"{source}: what create_tasks() returns")
+        try:
+            with compat.searched(path.parent):
+                spec.loader.exec_module(module)
+                if not hasattr(module, "create_tasks"):
+                    raise ValueError(f"{source} has no function create_tasks(), which returns the scheduler")
+                return _scheduler(module.create_tasks(), f"{source}: what create_tasks() returns")
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(f"{source}: {missing}", name=missing.name) from missing
+        except SystemExit as left:  # it would end the program in silence
+            raise ValueError(f"{source} exits with {left.code!r}; let create_tasks() return the scheduler") from left
 
 
 def load_scheduler(path: str | Path) -> Any:
@@ -128,14 +137,23 @@ def _content(source: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any],
     if isinstance(source, Mapping):
         return source, "the configuration"
     try:
-        content = json.loads(Path(source).read_text())
+        content = json.loads(Path(source).read_text("utf-8-sig"), object_pairs_hook=_without_repetition)
     except (OSError, UnicodeDecodeError) as missing:
         raise ValueError(f"{source} cannot be read: {missing}") from missing
     except json.JSONDecodeError as broken:
         raise ValueError(f"{source} is no valid JSON: {broken}") from broken
+    except ValueError as repeated:
+        raise ValueError(f"{source}: {repeated}") from repeated
     if not isinstance(content, dict):
         raise ValueError(f'{source} is a {type(content).__name__}; write {{"tasks": ..., "scheduler": ...}}')
     return content, str(source)
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; JSON itself keeps the last of several with one name, and would lose a task."""
+    if repeated := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise ValueError(f"{', '.join(map(repr, repeated))} is given more than once; choose another name")
+    return dict(pairs)
 
 
 def _part(config: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
@@ -162,9 +180,20 @@ def _made(entry: Any, args: Mapping[str, Any], where: str, base: type[Any]) -> A
         found = load_class(entry["type"])
         if not issubclass(found, base):
             raise ValueError(f"{entry['type']} is no {base.__name__}: its class does not inherit from it")
+        if unknown := _unknown_arguments(found, given):
+            raise ValueError(unknown)
         return found(**given)
     except (ValueError, TypeError) as wrong:
         raise ValueError(f"{where}: {wrong}") from wrong
+
+
+def _unknown_arguments(made: type[Any], given: Mapping[str, Any]) -> str:
+    """What is wrong with the names of arguments; empty if a class takes all of them."""
+    known = signature(made).parameters
+    unknown = [name for name in given if name not in known]
+    if not unknown or any(each.kind is Parameter.VAR_KEYWORD for each in known.values()):
+        return ""
+    return f"{made.__name__} has no argument {unknown[0]!r}.{did_you_mean(unknown[0], known)}"
 
 
 def _scheduler(found: Any, where: str) -> Any:

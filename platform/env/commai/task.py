@@ -24,6 +24,7 @@ overrides it replaces them, and one that overrides it undecorated removes them.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -276,7 +277,13 @@ class ScriptSet:
         self._env.add_message(message)
 
     def set_reward(self, reward: float, message: str = "", priority: int | None = None) -> None:
-        """Ends the task; the learner gets the reward when the message has been sent."""
+        """Ends the task; the learner gets the reward when the message has been sent.
+
+        Raises:
+            ValueError: the reward is no finite number.
+        """
+        if not (hasattr(reward, "__float__") and math.isfinite(reward)):
+            raise ValueError(f"set_reward of {self.get_name()} takes a finite number, got {reward!r}")
         self._env.set_reward(reward, message, self.default_priority if priority is None else priority)
 
     def ignore_last_char(self) -> None:

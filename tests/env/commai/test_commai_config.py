@@ -90,7 +90,10 @@ def broken(**changes: Any) -> dict[str, Any]:
         (broken(tasks={"turn": {"type": "tasks.nanno.Task0"}}), "no module 'tasks.nanno'"),
         (broken(tasks={"trun": {"type": "tasks.micro.nano.Task0"}}), "no task has the id 'turn'"),
         (broken(worlds={}), "is in world 'gw'"),
-        (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "args": {"x": 1}}}), "unexpected keyword argument"),
+        (
+            broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "args": {"x": 1}}}),
+            "no argument 'x'. Known: patient",
+        ),
         (broken(tasks={"turn": {}}), "has no type"),
         (broken(tasks=5), "has 'tasks': 5"),
         (broken(worlds=[]), r"has 'worlds': \[\]"),
@@ -120,6 +123,15 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b'{"tasks": "\xff"}')
     with pytest.raises(ValueError, match=r"tasks\.json cannot be read"):
         JSONConfigLoader().create_tasks(path)
+    path.write_text('{"tasks": {"a": 1, "b": 2, "a": 3}}')
+    with pytest.raises(ValueError, match=r"tasks\.json: 'a' is given more than once"):
+        JSONConfigLoader().create_tasks(path)
+    path.write_text(json.dumps(CONFIG), encoding="utf-8-sig")
+    assert JSONConfigLoader().create_tasks(path)
+    for code, message in (("import simulator_of_mine", "'simulator_of_mine'"), ("exit(0)", "exits with 0")):
+        (tmp_path / "code.py").write_text(code)
+        with pytest.raises((ValueError, ModuleNotFoundError), match=rf"code\.py.*{message}"):
+            PythonConfigLoader().create_tasks(tmp_path / "code.py")
     (tmp_path / "nothing.py").write_text("def create_tasks():\n    pass\n")
     with pytest.raises(ValueError, match="is no scheduler: None has no get_next_task"):
         PythonConfigLoader().create_tasks(tmp_path / "nothing.py")

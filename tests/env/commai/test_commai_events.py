@@ -270,3 +270,17 @@ def test_a_seed_gives_the_same_session_in_any_process() -> None:
         for hash_seed in ("1", "2")
     }  # fmt: skip
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), "1", None])
+def test_a_reward_that_is_no_finite_number_is_refused_in_the_task(reward: Any) -> None:
+    class Paying(Task):
+        def __init__(self) -> None:
+            super().__init__(max_time=10)
+
+        @on_start()
+        def pay(self, event: Any) -> None:
+            self.set_reward(reward)
+
+    with pytest.raises(ValueError, match=r"set_reward of Paying takes a finite number, got"):
+        talk(environment_of(Paying()), "ab")
