@@ -171,9 +171,12 @@ def test_malformed_files_of_a_whole_corpus_are_refused(tmp_path: Path) -> None:
         read_minecraft_dialogues(folder)
     folder = iglu_copy(tmp_path / "iglu")
     table = folder / "datasets" / "singleturn" / "clarifying_questions_train.csv"
+    sessions = len(read_iglu(folder).sessions)
+    table.write_text(table.read_text(), encoding="utf-8-sig")  # as a spreadsheet saves it
+    assert len(read_iglu(folder).sessions) == sessions
     for text, fault in (
         ("", "lacks"),
-        ("GameId\n1\n", "lacks the columns"),
+        ("GameId\n1\n", "lacks the columns .*; it has GameId$"),
         (table.read_text() + 'CQ-game-9,"\n', "malformed"),
     ):
         table.write_text(text)

@@ -140,13 +140,13 @@ def _lines(row: Mapping[str, str]) -> list[SessionEvent]:
 
 def _rows(file: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     try:
-        with file.open(newline="") as opened:
+        with file.open(newline="", encoding="utf-8-sig") as opened:  # as spreadsheets save it, too
             reader = csv.DictReader(opened, strict=True)
             rows, columns = list(reader), reader.fieldnames or ()
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is malformed: {error}") from error
     if missing := [name for name in needed if name not in columns]:
-        raise ValueError(f"{file} lacks the columns {', '.join(missing)}")
+        raise ValueError(f"{file} lacks the columns {', '.join(missing)}; it has {', '.join(columns) or 'none'}")
     if short := [number for number, row in enumerate(rows, 2) if any(row[name] is None for name in needed)]:
         raise ValueError(f"{file}: line {short[0]} has too few columns")
     return rows
