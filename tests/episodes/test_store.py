@@ -1,41 +1,23 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from fake_corridor import Corridor, assert_same_episode, record_episode
+from fake_corridor import assert_same_episode
+from filled_store import episode, filled
 
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.encoding import DamagedEpisode, encode
-from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.encoding import DamagedEpisode
+from interplay.episodes.episode import Mark
 from interplay.episodes.repair import repair
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
-
-
-def episode(seed: int, steps: int = 6, **settings: object) -> Episode:
-    """An episode whose id sorts by its seed."""
-    played = record_episode(Corridor(), seed=seed, steps=steps, **settings)[0]
-    return dataclasses.replace(played, meta=dataclasses.replace(played.meta, id=f"{seed:028x}"))
-
-
-def filled(root: Path, count: int = 4) -> tuple[EpisodeStore, list[str]]:
-    store = EpisodeStore(root, create=True)
-    episodes = [episode(seed, split="heldout" if seed == 0 else "train", round=seed // 2) for seed in range(count)]
-    for one in episodes:
-        store.append(one)
-    return store, [one.meta.id for one in episodes]
 
 
 def test_an_appended_episode_is_read_back(tmp_path: Path) -> None:
@@ -297,59 +279,6 @@ def test_a_snapshot_notices_another_file(tmp_path: Path) -> None:
         Snapshot(tmp_path / "snapshots" / "none.db")
 
 
-def appending(root: Path) -> subprocess.Popen[str]:
-    """A process that appends episodes to the store until it is killed, and prints their ids."""
-    recorded = root.parent / f"{root.name}.npz"
-    recorded.write_bytes(encode(record_episode(Corridor(poses=False), seed=1, steps=60)[0]))
-    command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(root), str(recorded)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-@pytest.mark.parametrize("attempt", range(4))
-def test_a_kill_loses_no_appended_episode(tmp_path: Path, attempt: int) -> None:
-    """SIGKILL at a random point of a random append, several times over the same store."""
-    rng = np.random.default_rng(attempt)
-    said: list[str] = []
-    for _ in range(2):
-        with appending(tmp_path) as child:
-            assert child.stdout is not None
-            said += [child.stdout.readline().strip() for _ in range(int(rng.integers(1, 6)))]
-            for _ in range(int(rng.integers(1, 60_000))):  # a random moment without a clock
-                pass
-            child.send_signal(signal.SIGKILL)
-            said += child.stdout.read().split()
-    store = EpisodeStore(tmp_path)
-    found = store.reindex(sweep_older_than=0)
-    ids = store.ids()
-    assert set(said) <= set(ids)
-    assert len(ids) <= len(said) + 2  # at most the one under way, each time
-    assert found.unreadable == () == found.missing
-    for one in ids:
-        assert store.read(one).meta.steps == 60
-    assert not list(tmp_path.glob("episodes/*/*.tmp"))
-
-
-def test_old_temporary_files_are_removed_and_recent_ones_kept(tmp_path: Path) -> None:
-    store, _ = filled(tmp_path)
-    folder = next((tmp_path / "episodes").iterdir())
-    (folder / "half.npz.17.tmp").write_bytes(b"half")
-    assert store.reindex().swept == 0
-    assert store.reindex(sweep_older_than=0).swept == 1
-    assert len(store.ids()) == 4
-
-
-def test_reading_works_while_another_process_appends(tmp_path: Path) -> None:
-    store, ids = filled(tmp_path)
-    snapshot = store.snapshot("first")
-    store.close()
-    with appending(tmp_path) as child:
-        assert child.stdout is not None
-        for _ in range(5):
-            assert child.stdout.readline().strip() not in ("", *ids)
-            assert [snapshot.read(one).meta.id for one in snapshot.ids] == ids
-        child.send_signal(signal.SIGKILL)
-
-
 def test_a_flagged_episode_stays_out_unless_asked_for(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     store.flag(ids[1], "void")
@@ -386,58 +315,3 @@ def test_a_file_of_another_process_is_listed(tmp_path: Path) -> None:
     placed = EpisodeFiles(tmp_path).place(episode(9))
     assert store.take_in(tmp_path / placed.path) == f"{9:028x}"
     assert store.ids() == [*ids, f"{9:028x}"] and store.snapshot("all").read(f"{9:028x}").meta.steps == 6
-
-
-def test_a_full_disk_is_an_error_of_the_system_and_the_store_goes_on(tmp_path: Path) -> None:
-    store, ids = filled(tmp_path)
-    store._rows("PRAGMA max_page_count = 1")  # sets it to the pages that there are
-    with pytest.raises(OSError, match="No space left on device") as full:
-        store.add_ratings([(ids[0], f"{number} {'x' * 1000}") for number in range(100)])
-    assert full.value.filename == str(tmp_path / "catalogue.db")
-    store._rows("PRAGMA max_page_count = 100000")
-    store.add_marks([Mark(ids[1], "ann", 4, 1)])
-    assert [mark.episode for mark in store.marks()] == [ids[1]]
-
-
-def journal_alone(store: EpisodeStore, mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails to keep a mark after it is in the journal, before the catalog is committed, as a full disk may."""
-
-    def failing(database: sqlite3.Connection) -> None:
-        raise OSError(errno.ENOSPC, "full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "_note_journaled", failing)
-        with pytest.raises(OSError, match="full"):
-            store.add_marks([mark])
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda store, ids: store.add_marks([Mark(ids[0], "bob", 4, 1)]),
-        lambda store, ids: store.append(episode(9)),
-        lambda store, ids: store.erase_marks("bob"),  # replaces the journal
-    ],
-    ids=["mark", "episode", "erasure"],
-)
-def test_a_change_that_was_journaled_and_not_committed_is_in_the_catalog_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[EpisodeStore, list[str]], object]
-) -> None:
-    store, ids = filled(tmp_path)
-    store.add_marks([Mark(ids[0], "ann", 4, 1)])
-    journal_alone(store, Mark(ids[1], "ann", 4, 1), monkeypatch)
-    write(store, ids)
-    assert {mark.episode for mark in store.marks() if mark.rater == "ann"} == set(ids[:2])
-
-
-def test_a_line_of_the_journal_that_was_cut_does_not_hide_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, ids = filled(tmp_path)
-    store.add_marks([Mark(ids[0], "ann", 4, 1)])
-    with (tmp_path / "marks.jsonl").open("ab") as journal:
-        journal.write(b'{"time": 1.0, "chan')
-    store.append(episode(9))
-    journal_alone(store, Mark(ids[1], "ann", 4, 1), monkeypatch)
-    store.add_marks([Mark(ids[2], "ann", 4, 1)])
-    assert {mark.episode for mark in store.marks()} == set(ids[:3])

@@ -65,7 +65,7 @@ class MarkChoice:
         if chance < study.checks.gold_share and (gold := self._gold(study, hidden)) is not None:
             return gold
         if study.checks.gold_share <= chance < study.checks.gold_share + study.checks.swapped_share:
-            swapped = self._swapped(study, wanted)
+            swapped = self._swapped(wanted)
             if swapped is not None:
                 return swapped
         return self._ordered(study, wanted, self._assignments.taken(study.name))
@@ -141,7 +141,7 @@ class MarkChoice:
             return None
         return Choice(left[int(self._rng.integers(len(left)))], "gold", "gold", 1 / len(left))
 
-    def _swapped(self, study: Study, wanted: Sequence[CatalogEntry]) -> Choice | None:
+    def _swapped(self, wanted: Sequence[CatalogEntry]) -> Choice | None:
         """An episode with one request, shown with that of another episode."""
         order = self._rng.permutation(len(wanted))[:SWAP_CANDIDATES]
         asked: dict[str, list[str]] = {}
