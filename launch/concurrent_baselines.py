@@ -5,8 +5,8 @@
 
 Imitation keeps one core busy, so that on two cores a baseline that clones takes hardly any time. The other process has
 a lower priority: where cores are scarce, the stages come first. Everything that it writes is in the folders of the
-baselines, and the stages of the run do not change what a baseline begins from, so that the weights are the same, bit for
-bit, as those of baselines that are trained afterwards.
+baselines, and the stages of the run do not change what a baseline begins from, so that the weights are the same, bit
+for bit, as those of baselines that are trained afterwards.
 """
 
 from __future__ import annotations

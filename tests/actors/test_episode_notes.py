@@ -112,7 +112,5 @@ def test_a_replay_is_named_by_its_recording(snapshot: Snapshot, after: int, step
         for _ in range(8):
             actor.unroll()
     (note,) = notes_of(caught.value)
-    named = re.fullmatch(
-        rf"  raised after {steps} steps of a replay of the recorded episode (\S+) \(seed \d+\)", note
-    )
+    named = re.fullmatch(rf"  raised after {steps} steps of a replay of the recorded episode (\S+) \(seed \d+\)", note)
     assert named is not None and named[1] in snapshot.ids
