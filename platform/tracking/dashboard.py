@@ -124,6 +124,8 @@ def _pace(summary: RunSummary, rate: float | None) -> str:
         texts.append("done")
     elif summary.silent_seconds is None and not summary.rows:
         texts.append("starts")
+    elif summary.ended:
+        texts.append("stopped or failed before its end")
     elif rate is not None:
         texts.append(f"{format_number(rate)} updates/s")
         texts.append(f"{format_duration((summary.total - summary.update) / rate)} left")

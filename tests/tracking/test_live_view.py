@@ -225,7 +225,9 @@ def test_a_killed_stage_ends_the_run(tmp_path: Path) -> None:
     assert format_line(read_run_summary(root), None).startswith("mine/reinforce 4/20 updates  loss 2")  # who knows
     gone = read_run_summary(root, time.time() + 61)
     assert gone.ended and not gone.finished
-    assert "4/20 updates  nothing written for 1:01  loss 2" in format_line(gone, None)
+    ended = "stopped or failed before its end  nothing written for 1:01"
+    assert f"4/20 updates  {ended}  loss 2" in format_line(gone, None)
+    assert format_line(gone, 2.0) == format_line(gone, None), "the rate of its last minute is no longer true"
 
 
 def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> None:
