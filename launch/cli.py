@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 from interplay.core.settings_validation import SettingsError, did_you_mean
@@ -86,8 +87,11 @@ def _leave_quickly() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
+def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
+    """Runs one verb and returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved.
+
+    `swept`: as `configured`.
+    """
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if (answered := answer(typed)) is not None:
         return answered
@@ -98,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == "sweep":
         return _sweep(overrides)
     try:
-        config = configured(name, [*_preset(name, overrides), *overrides])
+        config = configured(name, [*_preset(name, overrides), *overrides], swept=swept)
     except SettingsError as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
@@ -153,7 +157,9 @@ def _sweep(typed: Sequence[str]) -> int:
             number = [word for word in words if not KEY.match(word.lstrip("+")) and not word.startswith("hydra/")]
             configured(verb, number)
         others = [word for word in words if word not in number]
-        return sweep(verb, [*_preset(verb, words), *others], main, configured, number)
+        return sweep(
+            verb, [*_preset(verb, words), *others], partial(main, swept=True), partial(configured, swept=True), number
+        )
     except SettingsError as error:
         sys.stderr.write(f"interplay sweep: {error}\n")
         return 2
@@ -162,8 +168,10 @@ def _sweep(typed: Sequence[str]) -> int:
         return 1
 
 
-def configured(verb: str, typed: Sequence[str]) -> Config:
+def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Config:
     """The configuration of a verb from the words typed after it.
+
+    `swept`: it is one of a sweep, in which a setting needs an effect in some run alone; `sweep` checks that.
 
     Raises:
         SettingsError: see `compose`; or a variant is typed that would not be trained, or a setting without effect.
@@ -173,8 +181,9 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
-    if problems := ineffective_settings(config, {word.lstrip("+").partition("=")[0] for word in typed}):
-        raise SettingsError(problems)
+    problems = {} if swept else ineffective_settings(config, {word.lstrip("+").partition("=")[0] for word in typed})
+    if problems:
+        raise SettingsError(list(problems.values()))
     return config
 
 

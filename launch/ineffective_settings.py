@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from interplay.stages.baselines import baseline_config
 from interplay.stages.config import Config
 
+CONTINUES = "; a run that was begun with it continues with run.settings=recorded"
 
-def ineffective_settings(config: Config, typed: Collection[str]) -> list[str]:
-    """A line for each of the `typed` names whose setting has no effect, with what to type. Presets may have such
-    settings, as those of an experiment whose `until` is changed.
+
+def ineffective_settings(config: Config, typed: Collection[str]) -> dict[str, str]:
+    """Of the `typed` names those whose setting has no effect, each with a line that says what to type. Presets may have
+    such settings, as those of an experiment whose `until` is changed.
 
     A setting that a baseline of the run needs has an effect.
     """
-    problems = []
+    problems: dict[str, str] = {}
+
+    def refuse(setting: str, problem: str) -> None:
+        for name in typed:
+            if name == setting or name.startswith(f"{setting}."):
+                problems[name] = f"{name} has no effect {problem}{CONTINUES}"
+
+    inherits = config.collect_agent.setter  # from `collect.setter` in presets
     for name in ("collect", "collect_agent"):
-        setting, setter = f"{name}.setter.kinds", getattr(config, name).setter
-        searched = name == "collect" and config.evaluate.setter  # free play looks for tasks of these kinds
-        if setting in typed and setter.sample_by == "cues" and not searched:
-            problems.append(
-                f"{setting}={dict(setter.kinds)} has no effect with {name}.setter.sample_by=cues: weight the cues with "
-                f"{name}.setter.cues, or set {name}.setter.sample_by=kinds"
-            )
-    trained = [config, *(baseline_config(config, name) for name in config.baselines)]
+        setter = getattr(config, name).setter
+        # Free play looks for tasks of these kinds.
+        is_read = config.evaluate.setter or (inherits.sample_by == "kinds" and inherits.kinds == setter.kinds)
+        if setter.sample_by == "cues" and not (name == "collect" and is_read):
+            remedy = f"weight the cues with {name}.setter.cues, or set {name}.setter.sample_by=kinds"
+            refuse(f"{name}.setter.kinds", f"with {name}.setter.sample_by=cues: {remedy}")
+    trained = _trained(config)
     actors = [each.reinforce.actor for each in trained]
-    hold = config.reinforce.actor.hold_steps
-    if hold and "reinforce.actor.hold_steps" in typed and not any(a.until == "done" or a.achieved for a in actors):
-        problems.append(
-            f"reinforce.actor.hold_steps={hold} has no effect with reinforce.actor.until=time: add "
-            "reinforce.actor.until=done, or reinforce.reward=success reinforce.actor.achieved=true, or leave it out"
+    if config.reinforce.actor.hold_steps and not any(each.until == "done" or each.achieved for each in actors):
+        remedy = (
+            "add reinforce.actor.until=done, or reinforce.reward=success reinforce.actor.achieved=true, or leave it out"
         )
+        refuse("reinforce.actor.hold_steps", f"with reinforce.actor.until=time: {remedy}")
     for stage in config.training_stages:
-        datasets = [each.training_stages[stage].dataset for each in trained]
-        if f"{stage}.dataset.stagger" in typed and all(each.windows == "marked" for each in datasets):
-            problems.append(
-                f"{stage}.dataset.stagger has no effect with {stage}.dataset.windows=marked, which reads no whole "
-                f"episodes: leave it out, or set {stage}.dataset.windows=stream"
+        if all(each.training_stages[stage].dataset.windows == "marked" for each in trained):
+            remedy = f"leave it out, or set {stage}.dataset.windows=stream"
+            refuse(
+                f"{stage}.dataset.stagger",
+                f"with {stage}.dataset.windows=marked, which reads no whole episodes: {remedy}",
             )
-    for setting in ("evaluate.setter_episodes", "evaluate.setter_steps"):
-        if setting in typed and not config.evaluate.setter:
-            problems.append(f"{setting} has no effect without a learned setter: add evaluate.setter=clone-setter")
+    if not config.evaluate.setter:
+        for setting in ("evaluate.setter_episodes", "evaluate.setter_steps"):
+            refuse(setting, "without a learned setter: add evaluate.setter=clone-setter")
     return problems
+
+
+def _trained(config: Config) -> list[Config]:
+    """The settings of the run, and of those of its baselines that fit them; the verbs that train the others refuse
+    them."""
+    found = [config]
+    for name in config.baselines:
+        with suppress(ValueError):
+            found.append(baseline_config(config, name))
+    return found

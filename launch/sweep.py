@@ -28,6 +28,7 @@ from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
+from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.config import Config
 
@@ -61,8 +62,9 @@ def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_
     hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
     _check_launcher(hydras)
     runs = combinations([word for word in typed if word not in hydras])
-    first, *_ = [configured(verb, [*of_round, *run.words]) for run in runs]
-    folder = Path(first.run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
+    configs = [configured(verb, [*of_round, *run.words]) for run in runs]
+    _refuse_ineffective(configs, runs)
+    folder = Path(configs[0].run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):
         (folder / str(number) / OUTCOME).unlink(missing_ok=True)
@@ -95,6 +97,18 @@ def _forward_stop(stopped: Path, number: int) -> None:
                 for pid in children.read_text().split():
                     with suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGTERM)
+
+
+def _refuse_ineffective(configs: Sequence[Config], runs: Sequence[Combination]) -> None:
+    """Refuses a word that has no effect in any of the runs with it."""
+    problems: dict[str, str] = {}  # by word; empty if it has an effect in some run
+    for config, run in zip(configs, runs, strict=True):
+        names = {word: word.lstrip("+").partition("=")[0] for word in run.words}
+        found = ineffective_settings(config, set(names.values()))
+        for word, name in names.items():
+            problems[word] = found.get(name, "") if problems.get(word, name) else ""
+    if wrong := list(dict.fromkeys(filter(None, problems.values()))):
+        raise SettingsError(wrong)
 
 
 def _launcher(hydras: Sequence[str]) -> str:

@@ -101,9 +101,9 @@ def paired_bootstrap(
 
     Args:
         candidate, baseline: outcomes or returns [n]; entry i of both is the same episode.
-        statistic: `mean_difference` or `mean_ratio`, of two arrays [..., n] over their last axis. If it is nan, so is
-            the interval; a resample where it is nan (0 / 0) counts as a ratio of 1, no difference seen. One episode
-            shows no spread, so that its interval is nan, too.
+        statistic: `mean_difference`, `mean_ratio` or `_area`, of two arrays [..., n] over their last axis. If it is
+            nan, so is the interval; a resample where it is nan (0 / 0) counts as a ratio of 1, no difference seen. One
+            episode shows no spread, so that its interval is nan, too.
         strata: [n] labels, for example the probe tasks; a resample keeps each label's number of episodes.
     """
     ours, theirs = _paired(candidate, baseline)

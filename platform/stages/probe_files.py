@@ -113,7 +113,8 @@ def chance_of(folder: StageFolder, played: Sequence[ProbeResult]) -> dict[str, C
 
 def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool:
     """Whether chance has been measured on these probes with this number of random draws, and success had to last as
-    long. As in `has_results`, the words are compared; files of older versions do not state them."""
+    long. As in `has_results`, the words are compared; files of older versions do not state them, and are
+    measured again."""
     levels, hold = read_chance(folder), probes[0].hold
     return {kind: level.probes for kind, level in levels.items()} == digests_by_kind(probes) and all(
         (each.draws, each.hold) == (draws, hold) for each in levels.values() if not each.answers

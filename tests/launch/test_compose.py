@@ -301,11 +301,15 @@ def test_only_the_actors_of_reinforcement_see_no_gpu_under_ray(gpu: str) -> None
         ("experiment=orderings baselines=[] reinforce.actor.until=time reinforce.actor.hold_steps=3", "until=time"),
         ("reward.dataset.stagger=false reward.dataset.windows=marked", "or set reward.dataset.windows=stream"),
         ("evaluate.setter_steps=60", "evaluate.setter_steps has no effect without a learned setter"),
+        (
+            "experiment=house collect.setter.kinds.go=2 collect_agent.setter.kinds={lift: 1}",
+            "collect.setter.kinds.go has",
+        ),
     ],
 )
 def test_typed_settings_without_effect_are_refused(typed: str, told: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(told)):
-        configured("demo", shlex.split(typed.replace("={go: 1}", "='{go: 1}'")))
+        configured("demo", shlex.split(re.sub(r"\{\w+: 1\}", r"'\g<0>'", typed)))
 
 
 @pytest.mark.parametrize(
@@ -319,6 +323,9 @@ def test_typed_settings_without_effect_are_refused(typed: str, told: str) -> Non
         ["reinforce.actor.hold_steps=0"],
         ["reward.dataset.windows=marked", "reward.dataset.stagger=false", "baselines=[ar]"],
         ["reinforce.dataset.stagger=false"],
+        ["experiment=house", "collect.setter.kinds={go: 1}", "collect_agent.setter.sample_by=kinds"],  # inherits them
+        ["baselines=[success]", "reinforce.actor.learned_setters=0.5"],  # of a baseline that would be refused later
+        ["agent.width=40", "agent.attention_heads=8", "baselines=[bc_large]"],
     ],
 )
 def test_settings_without_effect_that_are_not_typed_or_needed_by_a_baseline_are_accepted(typed: list[str]) -> None:

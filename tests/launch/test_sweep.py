@@ -189,6 +189,16 @@ def test_a_variant_that_baselines_does_not_name_is_refused_before_a_run_starts(
     assert not any(tmp_path.iterdir())
 
 
+def test_a_setting_needs_an_effect_in_some_run_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", "collect", *TINY, f"run.dir={tmp_path}", "run.name=tiny"]
+    assert main([*words, "run.seed=1,2", "reinforce.actor.hold_steps=4"]) == 2
+    assert main([*words, "reinforce.actor.hold_steps=0,4"]) == 2
+    assert capsys.readouterr().err.count("actor.hold_steps has no effect with reinforce.actor.until=time") == 2
+    assert not any(tmp_path.iterdir())
+    assert main([*words, "reinforce.actor.until=time,done", "reinforce.actor.hold_steps=4"]) == 0
+    assert {path.name for path in tmp_path.glob("tiny-*")} == {"tiny-until-time", "tiny-until-done"}
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}/file", "run.seed=1,2"]) == 1

@@ -192,20 +192,22 @@ def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
     """
     until = time.monotonic() + limit
     while True:
+        before = _started_processes()
         try:
             return start()
         except Exception as error:
-            _kill_started_processes()
+            for process in _started_processes() - before:  # Ray leaves those of a node that did not start
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
             if RAY_STARTUP_TIMEOUT_TEXT not in str(error) or time.monotonic() >= until:
                 raise
 
 
-def _kill_started_processes() -> None:
-    """Kills the processes that this thread has started: Ray leaves those of a node that did not start, and they would
-    slow down the next one."""
+def _started_processes() -> set[int]:
+    """The running processes that this thread has started; empty where the system does not list them."""
     with suppress(OSError):
-        for process in Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split():
-            os.kill(int(process), signal.SIGKILL)
+        return set(map(int, Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()))
+    return set()
 
 
 def check_reachable(address: str, typed: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import ray
 from ray.exceptions import RayError
 
+from interplay.core.running_clock import MAX_GAP_SECONDS
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
@@ -76,8 +77,10 @@ class LearnerContext:
         return worker
 
     def pace_heartbeats(self) -> None:
-        """Bounds the requests for heartbeats to all workers together; a message carries one, too."""
+        """Bounds the requests for heartbeats to all workers together; a message carries one, too. A worker that hangs
+        reads its clock only for them, and a `RunningClock` needs that often enough."""
         seconds = max(HEARTBEAT_POLL_SECONDS, len(self.workers) / HEARTBEAT_POLLS_PER_SECOND)
+        seconds = min(seconds, MAX_GAP_SECONDS / 2)
         for worker in self.workers:
             worker.poll_seconds = seconds
 
