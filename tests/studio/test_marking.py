@@ -378,7 +378,7 @@ def test_a_recording_that_cannot_be_read_stops_neither_raters_nor_the_comparison
         studio.store.add_marks([Mark(each, rater, 8, 1) for rater in ("p-aaaaaa", "p-bbbbbb")])
     (studio.store.root / studio.store.path(damaged)).write_bytes(b"no recording")
     study = change_study(studio, checks=Checks(swapped_share=0.5))
-    swapped = studio.choice._swapped(study, studio.choice.episodes(study))
+    swapped = studio.choice._swapped(studio.choice.episodes(study))
     assert swapped is None or swapped.episode != damaged
     client, marked = rater(studio), set()
     while (item := given(client)) is not None:
