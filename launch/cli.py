@@ -17,6 +17,7 @@ from functools import partial
 from typing import NoReturn
 
 from interplay.core.settings_validation import SettingsError, did_you_mean
+from interplay.core.typed_name import setting_of
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch.compose import KEY, compose, is_recorded
@@ -181,7 +182,7 @@ def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Confi
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
-    problems = {} if swept else ineffective_settings(config, {word.lstrip("+").partition("=")[0] for word in typed})
+    problems = {} if swept else ineffective_settings(config, {setting_of(word) for word in typed})
     if problems:
         raise SettingsError(list(problems.values()))
     return config
@@ -205,7 +206,7 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
 
 def _refuse_unnamed_variants(config: Config, typed: Sequence[str]) -> None:
     """Refuses typed variants that `baselines` does not name; those of an experiment are there to choose from."""
-    keys = [word.lstrip("+").partition("=")[0].split(".") for word in typed]
+    keys = [setting_of(word).split(".") for word in typed]
     variants = dict.fromkeys(key[1] for key in keys if key[0] == "variants" and len(key) > 1)
     unnamed = [name for name in variants if name not in config.baselines]
     if unnamed:

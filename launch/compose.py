@@ -26,7 +26,7 @@ from interplay.core.settings_validation import (
     setting_types,
     unknown_setting,
 )
-from interplay.core.typed_name import RUNS, typed_setting
+from interplay.core.typed_name import RUNS, setting_of, typed_setting
 from interplay.env import registry
 from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
@@ -80,10 +80,10 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
         known = did_you_mean(root.name, names_of_runs(root.parent))
         raise SettingsError([f"{RECORDED}: {error}; {named_as}.{known}"]) from error
     words = [f"run.seed={seed}", *typed]
-    replaced = {word.lstrip("+").partition("=")[0] for word in overrides}
+    replaced = {setting_of(word) for word in overrides}
     if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
         words = [word for word in words if not word.lstrip("+").startswith("env.")]
-    return [*(word for word in words if word.lstrip("+").partition("=")[0] not in replaced), *overrides]
+    return [*(word for word in words if setting_of(word) not in replaced), *overrides]
 
 
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:

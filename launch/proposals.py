@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 from interplay.core.settings_validation import UNKNOWN, setting_types
+from interplay.core.typed_name import setting_of
 from interplay.env import registry
 from interplay.launch.verbs import VERBS
 from interplay.stages.config import Config
@@ -22,7 +23,7 @@ def with_proposals(problems: Sequence[str], overrides: Sequence[str], world: str
         overrides: as typed, KEY=VALUE.
         world: the name of the configured world.
     """
-    typed = [word.lstrip("+").partition("=")[0] for word in overrides]
+    typed = [setting_of(word) for word in overrides]
     return [line for problem in problems for line in _lines(problem, typed, world)]
 
 

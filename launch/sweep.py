@@ -27,6 +27,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from interplay.core.settings_validation import SettingsError
+from interplay.core.typed_name import setting_of
 from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
 from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
@@ -103,7 +104,7 @@ def _refuse_ineffective(configs: Sequence[Config], runs: Sequence[Combination]) 
     """Refuses a word that has no effect in any of the runs with it."""
     problems: dict[str, str] = {}  # by word; empty if it has an effect in some run
     for config, run in zip(configs, runs, strict=True):
-        names = {word: word.lstrip("+").partition("=")[0] for word in run.words}
+        names = {word: setting_of(word) for word in run.words}
         found = ineffective_settings(config, set(names.values()))
         for word, name in names.items():
             problems[word] = found.get(name, "") if problems.get(word, name) else ""

@@ -15,6 +15,11 @@ def typed_name(root: Path) -> str:
     return f"{typed_setting('run.name', root.name)}{folder}"
 
 
+def setting_of(word: str) -> str:
+    """The name of the setting in a typed word, KEY=VALUE, perhaps with + in front."""
+    return word.lstrip("+").partition("=")[0]
+
+
 def typed_setting(key: str, text: str) -> str:
     """A setting of a text: double quotes enclose what the syntax of settings would not read as text, and single quotes
     what the shell would change."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from interplay.agent.sizes import AgentConfig
 from interplay.core.setting_checks import check_at_least, repeated
 from interplay.core.settings_validation import SettingsError, did_you_mean
-from interplay.core.typed_name import RUNS
+from interplay.core.typed_name import RUNS, setting_of
 from interplay.evaluation.probes import ProbesConfig
 from interplay.evaluation.scenarios import ContinuationConfig
 from interplay.players.solver import SolverConfig
@@ -64,7 +64,7 @@ class RunConfig:
     @property
     def typed_names(self) -> frozenset[str]:
         """The names of the settings, groups and sections that were typed."""
-        return frozenset(word.lstrip("+").partition("=")[0] for word in self.typed)
+        return frozenset(setting_of(word) for word in self.typed)
 
 
 BaselineName = Literal[
