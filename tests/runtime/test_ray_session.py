@@ -144,14 +144,16 @@ def test_a_node_that_was_too_slow_is_started_again() -> None:
             raise error
         return "started"
 
-    def tried() -> None:  # in a thread of its own, whose processes are those of Ray
+    def tried() -> None:  # in a thread of its own, whose processes are known
+        bystander = subprocess.Popen(["sleep", "600"])
         assert start_with_retries(start, 60.0) == "started"
         assert tries == []
         left, running = started
         assert left.wait(timeout=60) == -signal.SIGKILL  # what Ray leaves of a node that did not start
-        assert running.poll() is None
-        running.kill()
-        running.wait(timeout=60)
+        for each in (running, bystander):
+            assert each.poll() is None
+            each.kill()
+            each.wait(timeout=60)
 
     with ThreadPoolExecutor(1) as thread:
         thread.submit(tried).result(timeout=300)
