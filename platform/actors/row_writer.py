@@ -157,7 +157,7 @@ class RowWriter:
 
     def _fill_marks(self, block: Arrays, rows: Any, window: EpisodeWindow) -> None:
         """Writes the marks of one rater. A mark of step t is placed at row t + 1, the first that shows its cause."""
-        positive, negative = np.zeros((2, window.episode.rows), np.int8)
+        positive, negative = np.zeros((2, window.episode.rows), np.int16)
         raters = sorted(window.episode.marks)
         if raters:
             drawn = raters[int(np.random.default_rng([self._seed, window.position]).integers(len(raters)))]

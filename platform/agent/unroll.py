@@ -20,7 +20,7 @@ observations (see `interplay.agent.observation`):
 | success | float32 | [T+1, b] | at terminal rows the true share of tasks done; NaN elsewhere (rollouts only) |
 | reward | float32 | [T, b] | earned between two rows (scored rollouts only) |
 | reference_gate | float32 | [T+1, b] | gate logits of the reference policy (scored rollouts only) |
-| positive, negative | int8 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
+| positive, negative | int16 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
 | words_cloned | bool | [T+1, b] | the same for the words of utterances; without it they are those of `cloned` |
 | untouched | bool | [T+1, b] | augmentation exchanged no words here: what CSS may pair (with augmentation only) |
@@ -188,8 +188,8 @@ def allocate_demonstration(layout: Layout, steps: int, lanes: int, view_length: 
     if view_length:
         arrays["flipped"] = np.zeros(lead, bool)
     arrays |= {
-        "positive": np.zeros(lead, np.int8),
-        "negative": np.zeros(lead, np.int8),
+        "positive": np.zeros(lead, np.int16),
+        "negative": np.zeros(lead, np.int16),
         "cloned": np.zeros(lead, bool),
     }
     return arrays

@@ -23,6 +23,7 @@ from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
+from interplay.episodes.episode import Mark
 from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow, LaneReader
 from interplay.episodes.moment_windows import MomentReader, instruction_moments, marked_moments, spoken_moments
 from interplay.episodes.snapshot import Snapshot
@@ -141,6 +142,13 @@ def test_a_complete_episode_is_written_like_its_windows(snapshot: Snapshot) -> N
         for key, array in observation.items():
             np.testing.assert_array_equal(whole[key][row, 0], array)
     assert whole["positive"][3, 0] == 2
+
+
+def test_hundreds_of_marks_of_one_frame_are_counted(snapshot: Snapshot) -> None:
+    marks = [Mark(name(0), "ann", 4, 1)] * 300 + [Mark(name(0), "ann", 4, -1)] * 200
+    episode = decode_for_role(snapshot.read(name(0)), "solver", marks=marks, world=LineWorld())
+    arrays = RowWriter(LAYOUT, WORDS).encode_episode(episode)
+    assert (arrays["positive"][3, 0], arrays["negative"][3, 0]) == (300, 200)
 
 
 @pytest.mark.parametrize(
