@@ -26,6 +26,7 @@ END: Final = 3
 SPECIAL: Final = ("<pad>", "<unknown>", "<start>", "<end>")
 FORMAT_VERSION: Final = 2
 READABLE_VERSIONS: Final = (1, 2)  # format 1 has words only
+MAX_WORDS: Final = 2**15 - len(SPECIAL)  # a token is an int16
 
 TokenKind = Literal["words", "characters"]
 
@@ -57,6 +58,11 @@ class Vocabulary:
         if len(set(known)) != len(known):
             twice = sorted(word for word, count in Counter(known).items() if count > 1)
             raise ValueError(f"a vocabulary lists each word once; these come more often: {twice}")
+        if len(known) > MAX_WORDS:
+            raise ValueError(
+                f"a vocabulary has at most {MAX_WORDS:,} {kind}, because a token is an int16; this one has "
+                f"{len(known):,}: set agent.vocabulary.limit={MAX_WORDS}, or agent.vocabulary.least_count=2 or more"
+            )
         self.kind: TokenKind = kind
         self._words = (*SPECIAL, *known)
         self._tokens = {word: token for token, word in enumerate(self._words)}

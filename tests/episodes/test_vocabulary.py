@@ -70,6 +70,14 @@ def test_impossible_vocabularies_are_refused() -> None:
         Vocabulary([], "bytes")  # type: ignore[arg-type]
 
 
+def test_every_token_fits_an_int16() -> None:
+    words = [f"w{number}" for number in range(2**15 - len(SPECIAL) + 1)]
+    largest = Vocabulary(words[:-1])
+    assert largest.encode(words[-2], 2).tolist() == [2**15 - 1, END]
+    with pytest.raises(ValueError, match=r"at most 32,764 words, .* has 32,765: set agent\.vocabulary\.limit=32764"):
+        Vocabulary(words)
+
+
 def test_special_tokens_are_no_words() -> None:
     vocabulary = Vocabulary.build(TEXTS)
     assert "ball" in vocabulary
