@@ -29,7 +29,7 @@ class Tracker(ABC):
 
 log = logging.getLogger(__name__)
 
-SIGNIFICANT_DIGITS = 7  # the precision of a float32
+SIGNIFICANT_DIGITS = 7  # the precision of a float32; whole numbers are counts, which are written exactly
 
 
 class MetricsFile(Tracker):
@@ -56,7 +56,7 @@ class MetricsFile(Tracker):
 
     def _finite(self, step: int, name: str, value: float) -> float | None:
         if math.isfinite(value):
-            return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+            return value if value.is_integer() else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
         if name not in self._warned:
             self._warned.add(name)
             log.warning("%s is %s at step %d; non-finite values of it are written as null", name, value, step)

@@ -26,6 +26,12 @@ def test_a_row_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
     assert list(read_metrics(tmp_path / "run" / "metrics.jsonl")) == [{"step": 1, "loss": 0.1234568, "share": 1.0}]
 
 
+def test_counts_are_written_exactly(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    metrics.log(1, {"steps": 123_456_789, "loss": 123_456_789.4})
+    assert read_metrics(tmp_path / "metrics.jsonl") == [{"step": 1, "steps": 123_456_789.0, "loss": 123_456_800.0}]
+
+
 def test_a_number_that_is_none_is_null_and_warned_about_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     metrics = MetricsFile(tmp_path / "metrics.jsonl")
     for step in (1, 2):
