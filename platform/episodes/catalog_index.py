@@ -256,11 +256,11 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
         require("world = ?", where.world)
     for role, named in where.kinds.items():
         kinds = [named] if isinstance(named, str) else named
-        require(f"id IN (SELECT episode FROM seats WHERE role = ? AND kind IN ({_marks_for(kinds)}))", role, *kinds)
+        require(f"id IN (SELECT episode FROM seats WHERE role = ? AND kind IN ({_placeholders(kinds)}))", role, *kinds)
     for named, negated in ((where.tasks, ""), (where.only_tasks, ""), (where.only_tasks, "NOT ")):
         if named:
             kinds = [*named, *(old for old, new in RENAMED_TASK_KINDS.items() if new in named)]
-            among = f"value {negated}IN ({_marks_for(kinds)})"
+            among = f"value {negated}IN ({_placeholders(kinds)})"
             require(f"{negated}EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE {among})", *kinds)
     if where.marked is not None:
         require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
@@ -269,7 +269,7 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
     return " AND ".join(conditions), values
 
 
-def _marks_for(values: Collection[object]) -> str:
+def _placeholders(values: Collection[object]) -> str:
     return ", ".join("?" for _ in values)
 
 

@@ -58,10 +58,10 @@ class CheckResults:
 
     def of_person(self, person: str, study: str, *kinds: str) -> list[dict[str, Any]]:
         """The results of these kinds, oldest first, with `passed`, `kind` and `episode`."""
-        marks = ", ".join("?" for _ in kinds)
+        places = ", ".join("?" for _ in kinds)
         rows = self._database.rows(
             "SELECT checks.*, assignments.episode FROM checks JOIN assignments ON assignments.id = assignment "
-            f"WHERE checks.person = ? AND checks.study = ? AND checks.kind IN ({marks}) ORDER BY at",
+            f"WHERE checks.person = ? AND checks.study = ? AND checks.kind IN ({places}) ORDER BY at",
             *(person, study, *kinds),
         )
         of_item = ("kind", "episode")
