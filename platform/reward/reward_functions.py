@@ -75,7 +75,7 @@ class RewardFunction(ABC):
         Raises:
             ValueError: the weights belong to another model, or this reward has no model.
         """
-        raise ValueError("no reward model pays here, so none can be replaced")
+        raise ValueError(f"{type(self).__name__} has no reward model, so none can be replaced")
 
 
 class ProgressReward(RewardFunction):

@@ -77,7 +77,7 @@ def first_episode_returns(
     while played < steps:
         unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
         played += unroll.steps
-        beat(f"{MEASURES}: pays up to step {played} of {steps}")
+        beat(f"{MEASURES}: scores the steps up to {played} of {steps}")
         scored = checked_score(function, unroll.arrays, lane_state)
         lane_state = scored.lane_state
         ends, truth = unroll.arrays["last"][:-1], unroll.arrays["success"][:-1]

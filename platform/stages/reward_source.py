@@ -151,13 +151,13 @@ def reward_source(run: Run) -> RewardSource:
     return RewardSource(run, RewardModel(found.description, weights, found.step, translation), newer)
 
 
-def _translation(acting: Checkpoint, paying: Checkpoint) -> TokenTranslation | None:
+def _translation(acting: Checkpoint, scoring: Checkpoint) -> TokenTranslation | None:
     """The translation of the acting agent's tokens for the reward model; None if both encode utterances alike."""
-    (_, unrolls, source), (_, reads, target) = map(read_description, (acting.description, paying.description))
+    (_, unrolls, source), (_, reads, target) = map(read_description, (acting.description, scoring.description))
     if unrolls.actions_per_step != reads.actions_per_step:
         raise CheckpointError(
             f"the agent of {acting.path} takes {unrolls.actions_per_step} actions a step, and the reward model of "
-            f"{paying.path} reads {reads.actions_per_step}: train one anew with the same agent.actions_per_step"
+            f"{scoring.path} reads {reads.actions_per_step}: train one anew with the same agent.actions_per_step"
         )
     if source == target and unrolls.utterance_length == reads.utterance_length:
         return None
@@ -171,27 +171,27 @@ def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer
     one would crash a replica.
     """
     first = checkpoint_of(run, "reward")
-    paying, polled, warned = first.step, -every, ""
+    in_use, polled, warned = first.step, -every, ""
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal paying, polled, warned
+        nonlocal in_use, polled, warned
         if time.monotonic() - polled < every:
             return None
         polled = time.monotonic()
         try:
             found = checkpoint.latest(run.stage("reward").checkpoints)
-            if found is None or found.step <= paying:
+            if found is None or found.step <= in_use:
                 return None
             check_same_agent(found, first.description)
             weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
         except (CheckpointError, OSError) as error:
             if str(error) != warned:
-                logger.warning("a newer reward model is not loaded, update %d stays in use: %s", paying, error)
+                logger.warning("a newer reward model is not loaded, update %d stays in use: %s", in_use, error)
             warned = str(error)
             return None
-        logger.info("the reward model of update %d replaces that of update %d", found.step, paying)
-        paying = found.step
-        return weights, paying
+        logger.info("the reward model of update %d replaces that of update %d", found.step, in_use)
+        in_use = found.step
+        return weights, in_use
 
     return newer
 

@@ -93,7 +93,7 @@ class Run:
 
     @property
     def crashes(self) -> CrashReports:
-        """The dossiers of failed workers."""
+        """The crash reports of failed workers."""
         named, runtime = config_hash(asdict(self.config)), self.config.runtime
         return CrashReports(
             (self.root / "crashes").resolve(), self.seed, named, runtime.restarts, runtime.restart_window

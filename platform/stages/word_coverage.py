@@ -84,10 +84,10 @@ def check_reward_coverage(run: Run, snapshot: Snapshot) -> None:
     Raises:
         CheckpointError: it lacks too many of them.
     """
-    acting, paying = (checkpoint_of(run, name) for name in (run.config.reinforce.start, "reward"))
-    known, read = vocabulary_of(acting), vocabulary_of(paying)
+    acting, scoring = (checkpoint_of(run, name) for name in (run.config.reinforce.start, "reward"))
+    known, read = vocabulary_of(acting), vocabulary_of(scoring)
     if known != read:
-        check_coverage(f"the reward model of {paying.path}", read, sampled_texts(snapshot), known)
+        check_coverage(f"the reward model of {scoring.path}", read, sampled_texts(snapshot), known)
 
 
 def check_setter_words(run: Run, setter: str, listener: str) -> None:

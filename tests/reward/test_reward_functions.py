@@ -80,7 +80,7 @@ def test_without_a_reward_model_there_is_no_version_and_no_memory(function: Rewa
     scored = function.score({key: frozen(array) for key, array in unroll.arrays.items()}, LaneState())
     assert (scored.lane_state, scored.version, scored.reference_gate) == (LaneState(), 0, None)
     assert scored.reward.dtype == np.float32 and scored.reward.shape == (STEPS, LANES)
-    with pytest.raises(ValueError, match="no reward model pays here"):
+    with pytest.raises(ValueError, match="Reward has no reward model, so none"):
         function.load_version({}, 3)
 
 

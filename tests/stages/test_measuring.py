@@ -203,10 +203,10 @@ def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path:
     assert measured(run, snapshot, reward_source(run)) == expected
     played = [what for what in heartbeat.said if "plays step" in what]
     assert played == [f"measures: plays step {step} of 11" for step in range(1, 12)]
-    paid = [what for what in heartbeat.said if "pays" in what]
-    assert paid == [
-        "measures: pays up to step 8 of 11",
-        "measures: pays up to step 11 of 11",
+    scored = [what for what in heartbeat.said if "scores" in what]
+    assert scored == [
+        "measures: scores the steps up to 8 of 11",
+        "measures: scores the steps up to 11 of 11",
     ]  # of reinforce.actor.steps
     assert heartbeat.said[-1] == "learns"
 

@@ -92,7 +92,7 @@ class ReplicatedScorer:
 def replicated(
     make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: CrashReports
 ) -> Iterator[ReplicatedScorer]:
-    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready; they pay by `version`.
+    """While entered, `runtime.reward.replicas` replicas that `make` builds score with the reward model of `version`.
 
     Raises:
         ClusterError: there is no cluster, or no room in it.

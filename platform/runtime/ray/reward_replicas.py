@@ -328,7 +328,7 @@ class ScoringPool:
             return
         for replica, seconds in self._replicas.stalled():
             worker = self._replicas.workers[replica]
-            self._replicas.restart(replica, context.report_blocked(worker, seconds, "a judgment"))
+            self._replicas.restart(replica, context.report_blocked(worker, seconds, "a score"))
 
     def _watch(self, asked: Sequence[tuple[OutstandingUnroll, ScoreRequest]]) -> None:
         """Awaits the reply to one call."""
