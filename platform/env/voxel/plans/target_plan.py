@@ -25,7 +25,7 @@ class NextStep:
 class TargetPlan:
     """The chunks that lead from `start` to `target`, in order, in any pose.
 
-    without blocks at the start, the first chunk goes anywhere; from then on the best match of the grid with the
+    Without blocks at the start, the first chunk goes anywhere; from then on the best match of the grid with the
     target is the pose of all chunks.
     """
 

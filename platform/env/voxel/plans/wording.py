@@ -32,7 +32,7 @@ class _Place:
 
     cost: int
     words: str  # with {ref}
-    chunk: int  # the place of the chunk referred to among the existing blocks
+    chunk: int  # index in `standing` of the chunk referred to
     part: str = ""
     going: tuple[str, ...] = ()  # directions in which the new chunk extends from its first cell
 
@@ -66,7 +66,7 @@ class Wording:
         return [self.describe(chunk, [*standing, *chunks[:index]]) for index, chunk in enumerate(chunks)]
 
     def remove(self, cell: Cell, standing: Sequence[Chunk]) -> str:
-        """An instruction to remove one block of the existing blocks."""
+        """An instruction to remove one of the existing blocks."""
         index, chunk = next((i, each) for i, each in enumerate(standing) if cell in each.cells)
         name = name_of(index, standing)
         parts = parts_of(chunk)
@@ -136,7 +136,7 @@ def _beginnings(chunk: Chunk) -> Iterator[tuple[tuple[str, ...], Cell]]:
 
 
 def _at_part(first: Cell, going: tuple[str, ...], other: Chunk, index: int) -> Iterator[_Place]:
-    """Where the first cell lies relative to a named cell of the existing blocks."""
+    """Where the first cell lies relative to a named cell of an existing chunk."""
     for name, direction in DIRECTIONS.items():
         anchor = anchor_of(other, direction)
         for steps in range(1, 11):

@@ -1,4 +1,4 @@
-"""Drawing and wording of instructions and questions about the existing blocks now."""
+"""Drawing and wording of instructions and questions about the current blocks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sample(kind: str, scene: BuildScene, rng: np.random.Generator) -> Build | Bl
     """A task of a kind.
 
     Raises:
-        InfeasibleTask: the existing blocks allows none.
+        InfeasibleTask: the existing blocks allow none.
     """
     if kind in QUESTIONS:
         return QUESTIONS[kind](scene, rng)
