@@ -20,7 +20,7 @@ from interplay.learner.batch import Tensors, UnrollTensors
 from interplay.learner.batch_parts import BatchPart, counts_of, empty_like, split_batch
 from interplay.learner.forward import Forward
 from interplay.learner.loss_rows import LossRows
-from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstration_terms
+from interplay.learner.objective import ObjectiveConfig, Term, demonstration_terms
 from interplay.learner.process_group import ProcessGroup
 from interplay.learner.rollout_terms import rollout_terms
 
@@ -72,7 +72,7 @@ class GradientFunction:
             logits, mark_state = self._mark_logits(output, part, inputs.mark_state)
             terms = self._terms(output, part, logits, self.forward.match)
             if not terms:
-                raise ValueError(_nothing_to_learn(self.objective.weights, inputs.rollout is not None))
+                raise ValueError(self._nothing_to_learn(inputs.rollout is not None))
             shares = shares or self._shares(parts, terms, output, logits)
             loss, found = _weigh(terms, shares[len(scalars)])
             loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
@@ -160,6 +160,16 @@ class GradientFunction:
         logits, after = self.agent.marks(core, marks, rows.device["first"], state)
         return logits, MarkState(*(each.detach() for each in after))
 
+    def _nothing_to_learn(self, plays: bool) -> str:
+        """The message about weights of which none applies."""
+        weights = ", ".join(f"{name}={weight:g}" for name, weight in vars(self.objective.weights).items() if weight > 0)
+        cloning = "movement_cloning" if self.agent.layout.components else "language_cloning"
+        return (
+            f"none of the losses with a weight above 0 ({weights}) applies to an agent of this world that "
+            f"{'plays' if plays else 'is shown episodes and does not play'}; give one that does a "
+            f"weight, as learner.objective.weights.{'value' if plays else cloning}=1"
+        )
+
 
 def _concatenate(
     inputs: Sequence[tuple[dict[str, Tensor], RecurrentState[Tensor]]],
@@ -204,12 +214,3 @@ def _no_match(vision: Tensor, language: Tensor) -> Tensor:
 
 def _select_lanes(output: AgentOutput, lanes: slice) -> AgentOutput:
     return AgentOutput(*(None if part is None else part[:, lanes] for part in output))  # type: ignore[arg-type]
-
-
-def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
-    weighted = ", ".join(f"{name}={weight:g}" for name, weight in vars(weights).items() if weight > 0)
-    return (
-        f"none of the losses with a weight above 0 ({weighted}) applies to an agent of this world that "
-        f"{'plays' if plays else 'is shown episodes and does not play'}; give one that does a "
-        f"weight, as learner.objective.weights.{'value' if plays else 'movement_cloning'}=1"
-    )

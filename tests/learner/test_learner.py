@@ -14,7 +14,7 @@ from fake_world import TINY, WORDS, LineWorld, tiny_agent
 from torch.nn.functional import softplus
 
 from interplay.agent.network import Agent, AgentOutput
-from interplay.agent.observation import Arrays
+from interplay.agent.observation import Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
 from interplay.learner.batch import to_tensors
@@ -172,6 +172,14 @@ def test_weights_of_absent_terms_are_refused() -> None:
     with pytest.raises(ValueError, match=r"none of the losses .*value=1.* is shown episodes and does not play"):
         learner.update(demonstrated=demonstrated(agent))
     assert "value" in learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
+
+
+def test_an_agent_that_only_speaks_is_advised_to_clone_words() -> None:
+    spec = dataclasses.replace(LineWorld().spec, movement=())
+    agent = Agent(TINY, Layout(spec, TINY.utterance_length, 1), len(WORDS))
+    learner = learner_of(agent, weighing(language_cloning=0, css=0))
+    with pytest.raises(ValueError, match=r"movement_cloning=1, .* a weight, as .*\.weights\.language_cloning=1"):
+        learner.update(demonstrated=demonstrated(agent))
 
 
 @pytest.mark.parametrize("broken", ["reward", "weight"])
