@@ -161,7 +161,7 @@ class GradientFunction:
         return logits, MarkState(*(each.detach() for each in after))
 
     def _nothing_to_learn(self, plays: bool) -> str:
-        """The message about weights of which none applies."""
+        """The message where no weighted loss applies."""
         weights = ", ".join(f"{name}={weight:g}" for name, weight in vars(self.objective.weights).items() if weight > 0)
         cloning = "movement_cloning" if self.agent.layout.components else "language_cloning"
         return (
