@@ -50,7 +50,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
     with (
         listen(run.config.serve) as server,  # before Ray, which takes long to start: the address may be in use
         _scorer(run, found, model, read_version) as scorer,
-        StopRequest() as stop,
+        StopRequest(notice="stopping (once more to stop at once)") as stop,
     ):
         server.answer_with(scorer, vocabulary, model.layout, state_width(model))
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)

@@ -4,6 +4,7 @@ driver receives a hangup."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -98,13 +99,16 @@ def test_a_run_that_loses_a_process_of_ray_ends_with_the_reason(tmp_path: Path, 
 
 SERVICE = """
 import os, sys
-from ray_killer import kill_child
 from interplay.launch.cli import main
 from interplay.stages import serve_reward_stage
 
+def kill(host, port):
+    from ray_killer import kill_child  # imports Ray, which the command prepares first
+    kill_child(os.getpid(), killed)
+
 serve = serve_reward_stage.serve_reward
 killed = sys.argv.pop(1)
-serve_reward_stage.serve_reward = lambda run, told: serve(run, lambda host, port: kill_child(os.getpid(), killed))
+serve_reward_stage.serve_reward = lambda run, told: serve(run, kill)
 sys.exit(main(["serve-reward", *sys.argv[1:]]))
 """
 
@@ -120,6 +124,9 @@ def test_a_reward_service_that_loses_a_process_of_ray_ends_with_the_reason(
     done = subprocess.run(typed, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 1, done.stderr
     assert f"({killed}) has ended" in done.stderr
+    assert "Raylet is terminated" not in done.stdout + done.stderr  # in Ray's words, with debugging output
+    logs = re.findall(r"Ray's logs are in (\S+)", done.stderr)[0]
+    assert (Path(logs) / "raylet.err").exists()
 
 
 def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:

@@ -94,12 +94,13 @@ class ClusterSession:
             "Ray's process on this machine (raylet)": self.raylet_is_lost,
             "Ray's head (gcs_server)": self.head_is_lost,
         }
+        logs = "" if self.raylet is None else f". Ray's logs are in {Path(self.raylet).parents[1] / 'logs'}"
         for name, is_lost in ended.items():
             if is_lost:
                 raise ClusterError(
                     f"{name} has ended, perhaps killed for lack of memory, and with it the workers; type the same "
                     "command again: a stage continues from its newest checkpoint. If Ray was started by ray start, "
-                    "start it again first"
+                    f"start it again first{logs}"
                 )
 
 
