@@ -138,8 +138,8 @@ class RewardServer(ThreadingHTTPServer):
 
     def answer_with(self, scorer: Scorer, vocabulary: Vocabulary, layout: Layout, width: int) -> None:
         """Sets what requests are answered with; `width` of the lane state is D. To be called before `serve_forever`."""
-        given = {"scorer": scorer, "vocabulary": vocabulary, "layout": layout, "width": width}
-        self.RequestHandlerClass = type("Handler", (self.RequestHandlerClass,), given)
+        handler: Any = self.RequestHandlerClass  # of this server alone
+        handler.scorer, handler.vocabulary, handler.layout, handler.width = scorer, vocabulary, layout, width
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Logs an error of a connection; in one line if its client disconnected, which is no error of the server."""

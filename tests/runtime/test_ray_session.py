@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from clusters import small
@@ -26,6 +27,7 @@ from interplay.runtime.ray.cluster_session import (
     ClusterSession,
     _within,
     check_reachable,
+    check_temporary_folder,
     cluster_session,
     start_with_retries,
 )
@@ -138,6 +140,21 @@ def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
     assert not ClusterSession().head_is_lost
     with pytest.raises(ClusterError, match=r"Ray's head \(gcs_server\) has ended"):
         ClusterSession(head=address).check()
+
+
+def test_a_full_disk_of_the_temporary_folder_is_named_before_ray_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "later"  # Ray makes it
+    monkeypatch.setenv("RAY_TMPDIR", str(folder))
+    check_temporary_folder()
+    monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=2**20 if disk == tmp_path else 2**40))
+    named = rf"{folder}/ray has 1.0 MB free and needs 10 MB; .* with RAY_TMPDIR=FOLDER"
+    with (
+        pytest.raises(ClusterError, match=named),
+        cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1),
+    ):
+        pass
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:
