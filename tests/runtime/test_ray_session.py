@@ -25,11 +25,12 @@ from interplay.runtime.ray.cluster_session import (
     TASK_EVENTS_VARIABLE,
     ClusterError,
     ClusterSession,
+    _connect,
     _within,
     check_reachable,
-    check_temporary_folder,
     cluster_session,
     start_with_retries,
+    temporary_folder_problem,
 )
 
 FIND_ADDRESS = "interplay.runtime.ray.cluster_session.get_ray_address_from_environment"
@@ -147,14 +148,11 @@ def test_a_full_disk_of_the_temporary_folder_is_named_before_ray_starts(
 ) -> None:
     folder = tmp_path / "later"  # Ray makes it
     monkeypatch.setenv("RAY_TMPDIR", str(folder))
-    check_temporary_folder()
+    assert temporary_folder_problem() == ""
     monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=2**20 if disk == tmp_path else 2**40))
     named = rf"{folder}/ray has 1.0 MB free and needs 10 MB; .* with RAY_TMPDIR=FOLDER"
-    with (
-        pytest.raises(ClusterError, match=named),
-        cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1),
-    ):
-        pass
+    with pytest.raises(ClusterError, match=named):
+        _connect(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1, threading.Event())
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:

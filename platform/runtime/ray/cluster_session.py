@@ -150,7 +150,8 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
     """Connects to the cluster of the settings; returns Ray's description of the connection."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if config.address is None:
-        check_temporary_folder()
+        if problem := temporary_folder_problem():  # Ray would wait for a file of its first process, and name only that
+            raise ClusterError(f"Ray can't be started here: {problem}")
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
         # Without an address Ray would join any cluster that was started on this machine, and refuse the number of CPUs.
@@ -171,17 +172,18 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
     return _within(lambda: ray.init(address=address, **quiet), config.start_limit, f"be reached at {typed}", ended)
 
 
-def check_temporary_folder() -> None:
-    """Raises `ClusterError` if the disk of Ray's temporary folder is full. Ray would wait for a file of its first
-    process, and name only that."""
-    folder = Path(get_default_system_temp_dir())
+def temporary_folder_problem() -> str:
+    """What is wrong if the disk of Ray's temporary folder is full, else empty. No process of Ray can start then."""
+    untyped: Any = get_default_system_temp_dir
+    folder = Path(untyped())
     disk = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     free = shutil.disk_usage(disk).free / 2**20
-    if free < MIN_TEMPORARY_MB:
-        raise ClusterError(
-            f"Ray could not be started here: its temporary folder {folder / 'ray'} has {free:.1f} MB free and needs "
-            f"{MIN_TEMPORARY_MB} MB; free some space, or choose another folder with RAY_TMPDIR=FOLDER"
-        )
+    if free >= MIN_TEMPORARY_MB:
+        return ""
+    return (
+        f"Ray's temporary folder {folder / 'ray'} has {free:.1f} MB free and needs {MIN_TEMPORARY_MB} MB; free some "
+        "space, or choose another folder with RAY_TMPDIR=FOLDER"
+    )
 
 
 def _found_address() -> tuple[str, str]:
