@@ -136,6 +136,11 @@ class RewardServer(ThreadingHTTPServer):
     daemon_threads = True
     ended_by: ServiceEnded | None = None  # set after a client has received the 503
 
+    def answer_with(self, scorer: Scorer, vocabulary: Vocabulary, layout: Layout, width: int) -> None:
+        """Sets what requests are answered with; `width` of the lane state is D. To be called before `serve_forever`."""
+        handler: Any = self.RequestHandlerClass  # of this server alone
+        handler.scorer, handler.vocabulary, handler.layout, handler.width = scorer, vocabulary, layout, width
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Logs an error of a connection; in one line if its client disconnected, which is no error of the server."""
         error = sys.exception()
@@ -145,18 +150,15 @@ class RewardServer(ThreadingHTTPServer):
             logger.error("the connection of %s failed", client_address, exc_info=error)
 
 
-def serve(scorer: Scorer, vocabulary: Vocabulary, layout: Layout, width: int, config: ServeConfig) -> RewardServer:
-    """Binds a server; call its `serve_forever`, and `shutdown` from another thread.
+def listen(config: ServeConfig) -> RewardServer:
+    """Binds a server: its address is taken, and clients wait until it answers.
 
-    Args:
-        vocabulary: of the reward model.
-        width: D, the width of the lane state.
+    Call its `answer_with`, then its `serve_forever`, and `shutdown` from another thread.
 
     Raises:
         ValueError: the address is in use, or does not belong to this machine.
     """
-    given = {"scorer": scorer, "vocabulary": vocabulary, "layout": layout, "width": width}
-    handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
+    handler = type("Handler", (_Handler,), {"largest": config.largest_mb * 2**20})
     try:
         return RewardServer((config.host, config.port), handler)
     except OSError as error:

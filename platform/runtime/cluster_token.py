@@ -11,7 +11,12 @@ from importlib.util import find_spec
 
 MODE_VARIABLE, TOKEN_VARIABLE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 SKIPPED_VARIABLE = "RAY_DEDUP_LOGS_SKIP_REGEX"
-WORKER_DIED_TEXT = "^A worker died or was killed while executing a task by an unexpected system error"  # Ray's words
+# Ray's words about failures that a run reports itself with the cause. It prints the second one with debugging output
+# of its own, which would be the last thing on screen.
+REPORTED_TEXTS = (
+    "A worker died or was killed while executing a task by an unexpected system error",
+    "Raylet is terminated",
+)
 
 
 def prepare_ray(address: str | None) -> None:
@@ -22,8 +27,7 @@ def prepare_ray(address: str | None) -> None:
     """
     check_ray_installed()
     set_cluster_token(address)
-    # Ray would print this on stdout, before the run reports the failed worker with the cause.
-    os.environ.setdefault(SKIPPED_VARIABLE, WORKER_DIED_TEXT)
+    os.environ.setdefault(SKIPPED_VARIABLE, f"^({'|'.join(REPORTED_TEXTS)})")
 
 
 def check_ray_installed() -> None:

@@ -26,6 +26,9 @@ TAIL_LINES = 20  # quoted in a crash report
 MAX_LINE_CHARACTERS = 500  # of each of them
 STEP_BYTES = 200  # of the file of a worker's last step
 PROCESS_ENDED_TEXT = "its worker process has died"  # Ray's words, which name no exit code
+UNKNOWN_END = (
+    "it was killed, as for lack of memory, or code that it called ended it, as os._exit or exit in a C library"
+)
 # Of a line that Python or Ray prints where a signal ends a process, as a segmentation fault does.
 FATAL_TEXTS = ("Fatal Python error: ", "*** SIG")
 
@@ -179,18 +182,17 @@ class CrashReports:
             logger.error("%s can't be written (%s); it would say:\n%s", file, error, report)
         return file
 
-    def explained(self, worker: str, cause: str) -> str:
-        """The cause, after a line with what probably ended the process if Ray states only that it has ended."""
+    def explained(self, worker: str, cause: str, problem: str = "") -> str:
+        """The cause, after a line with what probably ended the process if Ray states only that it has ended.
+
+        Args:
+            problem: of the machine, that ends processes; empty if none is known.
+        """
         if PROCESS_ENDED_TEXT not in cause:
             return cause
         log = self.worker_log(worker)
         fatal = [line for line in log.newest_lines() if line.startswith(FATAL_TEXTS)]
-        reason = (
-            f"with '{fatal[-1].strip()}'"
-            if fatal
-            else "without an error of Python: it was killed, as for lack of memory, or code that it called ended it, "
-            "as os._exit or exit in a C library"
-        )
+        reason = f"with '{fatal[-1].strip()}'" if fatal else f"without an error of Python: {problem or UNKNOWN_END}"
         return f"the process of {worker} ended {reason}; its last output is in {log.file}\n{cause}"
 
     def restarts_exhausted(self, worker: str, cause: str, file: Path) -> WorkerFailed:

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[int, FrameType | None], None]
 
+SAVES = "stopping: saving first (once more to stop at once and lose what is not saved)"
 INTERRUPTED = 130  # exit status that shells report after Ctrl-C
 
 
@@ -37,9 +38,11 @@ class StopRequest:
 
     _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal stops all of them
 
-    def __init__(self, on_signal: Callable[[int], None] = lambda number: None) -> None:
-        """`on_signal` is called with the number of the first signal that arrives inside the block."""
+    def __init__(self, on_signal: Callable[[int], None] = lambda number: None, *, notice: str = SAVES) -> None:
+        """`on_signal` is called with the number of the first signal that arrives inside the block; `notice` is logged
+        then."""
         self.requested = False
+        self._notice = notice
         self._on_signal = on_signal
         self._previous: dict[signal.Signals, Any] = {}
         self._terminals: list[int] = []
@@ -76,7 +79,7 @@ class StopRequest:
             raise KeyboardInterrupt
         if not self.requested:
             self.requested = True
-            logger.warning("stopping: saving first (once more to stop at once and lose what is not saved)")
+            logger.warning("%s", self._notice)
             self._on_signal(number)
 
 

@@ -15,7 +15,7 @@ from interplay.agent.weights import Weights, export_weights
 from interplay.learner.agents import check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.reward.learned_reward import learned_reward, state_width
-from interplay.reward.reward_server import LocalScorer, ReadVersion, Scorer, serve
+from interplay.reward.reward_server import LocalScorer, ReadVersion, Scorer, listen
 from interplay.runtime.cluster_token import prepare_ray
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
@@ -47,8 +47,12 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         check_same_agent(newer, describe_agent(model, vocabulary))
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
-    with _scorer(run, found, model, read_version) as scorer, StopRequest() as stop:
-        server = serve(scorer, vocabulary, model.layout, state_width(model), run.config.serve)
+    with (
+        listen(run.config.serve) as server,  # before Ray, which takes long to start: the address may be in use
+        _scorer(run, found, model, read_version) as scorer,
+        StopRequest(notice="stopping (once more to stop at once)") as stop,
+    ):
+        server.answer_with(scorer, vocabulary, model.layout, state_width(model))
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
         try:

@@ -126,6 +126,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
     Raises:
         Interrupted: a stop signal arrived; all progress is saved.
         Diverged: the loss or its gradient is not finite; everything up to the newest checkpoint is saved.
+        StageConflict: the folder of the stage was removed or replaced.
     """
     done = resume(trainee, loop.folder)
     trainee.discard_after(done)
@@ -150,6 +151,9 @@ def train(trainee: Trainee, loop: Loop) -> None:
                 progress.advance(update)
     except FloatingPointError as error:
         raise Diverged(f"{error}. {_way_out(loop.folder)}") from error
+    except FileNotFoundError:
+        loop.clock.check_folder()  # names it where it was removed, and says what to do
+        raise
     finally:
         tracker.close()
 

@@ -34,7 +34,7 @@ class RunSummary:
     # Since the run last wrote anything, 0 while another stage is running; None while a training stage is active.
     silent_seconds: float | None = None
     other_stage: str = ""  # the stage that is running and does not train, as evaluate
-    read_at: float = field(default_factory=time.time)  # seconds since 1970
+    read_at: float = field(default_factory=time.monotonic)  # in seconds, of a clock that never jumps
 
     @property
     def ended(self) -> bool:
@@ -75,7 +75,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     silent_seconds = None if active else 0.0 if other else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
         return replace(_summarize(root, shown[-1], silent_seconds, now), other_stage=other)
-    summary = RunSummary(root.name, silent_seconds=silent_seconds, other_stage=other, read_at=now)
+    summary = RunSummary(root.name, silent_seconds=silent_seconds, other_stage=other)
     if summary.ended:
         raise ValueError(f"{root} has no active training stage; name the run that you mean, for example run.name=mine")
     return summary
@@ -97,7 +97,6 @@ def _summarize(root: Path, folder: Path, silent_seconds: float | None, now: floa
         workers=tuple(status["workers"]) if status and age is not None and age < STATUS_VALID_SECONDS else (),
         status_age=age,
         silent_seconds=silent_seconds,
-        read_at=now,
     )
 
 

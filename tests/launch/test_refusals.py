@@ -9,6 +9,7 @@ import errno
 import importlib
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -312,6 +313,16 @@ def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsy
     said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
     assert not (tmp_path / "rum").exists()
+
+
+def test_a_reward_service_whose_port_is_taken_is_refused_before_it_connects_to_ray(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = f"serve.port={other.getsockname()[1]}"
+        there_is_no_cluster = ("runtime=ray", "runtime.address=127.0.0.1:1")
+        said = refused("serve-reward", tiny(copied(rewarded, tmp_path), *there_is_no_cluster, port), capsys)
+    assert f"can't listen at serve.host=127.0.0.1 {port} (Address already in use); choose others" in said
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from interplay.reward.reward_server import (
     Scorer,
     ServeConfig,
     ServiceEnded,
-    serve,
+    listen,
 )
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -76,7 +76,8 @@ class Client:
 @contextmanager
 def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
     config = ServeConfig(port=0, largest_mb=1)
-    server = serve(scorer, WORDS, LAYOUT, TINY.lstm, config)
+    server = listen(config)
+    server.answer_with(scorer, WORDS, LAYOUT, TINY.lstm)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server, Client(server.server_address[1])

@@ -81,8 +81,16 @@ def test_each_cluster_has_a_token_of_its_own() -> None:
     )
 
 
-def test_ray_does_not_print_that_a_worker_died_unless_it_is_told_what_to_skip(monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = "A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the"
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the",
+        "Raylet is terminated. Termination is unexpected. Possible reasons include: (1) SIGKILL by the user or system",
+    ],
+)
+def test_ray_does_not_print_what_a_run_reports_unless_it_is_told_what_to_skip(
+    printed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = "The node with node id: 5209 has been marked dead because the detector has missed too many heartbeats"
     monkeypatch.setenv(SKIPPED_VARIABLE, "mine")
     prepare_ray("auto")

@@ -36,6 +36,13 @@ def test_the_first_signal_asks_and_the_second_stops(number: signal.Signals) -> N
     assert handlers() == before
 
 
+@pytest.mark.parametrize(("typed", "logged"), [({}, "stopping: saving first"), ({"notice": "stops"}, "stops")])
+def test_the_first_signal_is_logged(typed: dict[str, str], logged: str, caplog: pytest.LogCaptureFixture) -> None:
+    with StopRequest(**typed):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert [record.message.startswith(logged) for record in caplog.records] == [True]
+
+
 def test_either_signal_counts_as_the_second() -> None:
     with StopRequest():
         os.kill(os.getpid(), signal.SIGTERM)

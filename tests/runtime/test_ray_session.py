@@ -4,6 +4,7 @@ driver receives a hangup."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from clusters import small
@@ -23,10 +25,12 @@ from interplay.runtime.ray.cluster_session import (
     TASK_EVENTS_VARIABLE,
     ClusterError,
     ClusterSession,
+    _connect,
     _within,
     check_reachable,
     cluster_session,
     start_with_retries,
+    temporary_folder_problem,
 )
 
 FIND_ADDRESS = "interplay.runtime.ray.cluster_session.get_ray_address_from_environment"
@@ -98,13 +102,16 @@ def test_a_run_that_loses_a_process_of_ray_ends_with_the_reason(tmp_path: Path, 
 
 SERVICE = """
 import os, sys
-from ray_killer import kill_child
 from interplay.launch.cli import main
 from interplay.stages import serve_reward_stage
 
+def kill(host, port):
+    from ray_killer import kill_child  # imports Ray, which the command prepares first
+    kill_child(os.getpid(), killed)
+
 serve = serve_reward_stage.serve_reward
 killed = sys.argv.pop(1)
-serve_reward_stage.serve_reward = lambda run, told: serve(run, lambda host, port: kill_child(os.getpid(), killed))
+serve_reward_stage.serve_reward = lambda run, told: serve(run, kill)
 sys.exit(main(["serve-reward", *sys.argv[1:]]))
 """
 
@@ -120,6 +127,9 @@ def test_a_reward_service_that_loses_a_process_of_ray_ends_with_the_reason(
     done = subprocess.run(typed, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 1, done.stderr
     assert f"({killed}) has ended" in done.stderr
+    assert "Raylet is terminated" not in done.stdout + done.stderr  # in Ray's words, with debugging output
+    logs = re.findall(r"Ray's logs are in (\S+)", done.stderr)[0]
+    assert (Path(logs) / "raylet.err").exists()
 
 
 def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
@@ -131,6 +141,18 @@ def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
     assert not ClusterSession().head_is_lost
     with pytest.raises(ClusterError, match=r"Ray's head \(gcs_server\) has ended"):
         ClusterSession(head=address).check()
+
+
+def test_a_full_disk_of_the_temporary_folder_is_named_before_ray_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "later"  # Ray makes it
+    monkeypatch.setenv("RAY_TMPDIR", str(folder))
+    assert temporary_folder_problem() == ""
+    monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=2**20 if disk == tmp_path else 2**40))
+    named = rf"{folder}/ray has 1.0 MB free and needs 10 MB; .* with RAY_TMPDIR=FOLDER"
+    with pytest.raises(ClusterError, match=named):
+        _connect(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1, threading.Event())
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:

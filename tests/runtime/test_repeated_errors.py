@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import fake_workers
 import pytest
@@ -108,6 +109,14 @@ def test_what_ends_a_process_without_an_error_is_explained(
     explained = f"the process of actor-0 ended {reason}.*; its last output is in {log}\n"
     assert failures(context, ends, rf"more often than(.|\n)* The last one:\n{explained}") == 3
     assert re.search(f"actor-0 went down and is restarted, .*: {explained}", caplog.text)
+
+
+def test_a_full_disk_of_the_temporary_folder_explains_what_ended_a_process(
+    context: LearnerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=0))
+    named = r"without an error of Python: Ray's temporary folder \S+ has 0\.0 MB free and needs 10 MB; free some space"
+    assert failures(context, end_process, rf"more often than(.|\n)* The last one:\n.* {named}") == 3
 
 
 def test_a_rank_whose_process_ends_is_named_with_what_ended_it(context: LearnerContext) -> None:

@@ -339,6 +339,19 @@ def test_a_stage_whose_folder_was_replaced_saves_nothing_there(
     assert [row["step"] for row in rows(folder / "metrics.jsonl")] == [1, 2, 3, 4]
 
 
+def test_a_stage_whose_folder_was_removed_says_so(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, log = without("clone", rewarded, tmp_path), MetricsFile.log
+
+    def remove(self: MetricsFile, *row: Any) -> None:
+        log(self, *row)
+        shutil.rmtree(root / "run")
+
+    monkeypatch.setattr(MetricsFile, "log", remove)
+    assert "run/clone was removed, moved or replaced" in refused("clone", tiny(root), capsys)
+
+
 def test_a_stage_says_that_it_begins_with_an_agent_that_is_not_trained(
     cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

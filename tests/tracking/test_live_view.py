@@ -175,6 +175,15 @@ def test_a_rate_is_taken_over_a_minute(tmp_path: Path) -> None:
     assert rate.of(replace(summary, read_at=101.0, update=10)) is None  # it went back to a checkpoint
 
 
+def test_a_rate_does_not_depend_on_the_time_of_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, rate = run_of(tmp_path / "mine"), UpdateRate()
+    assert rate.of(read_run_summary(root)) is None
+    monkeypatch.setattr("time.time", lambda: 1e9)  # the clock has been set back by years
+    later = read_run_summary(root)
+    found = rate.of(replace(later, update=later.update + 8))
+    assert found is not None and found > 0
+
+
 def test_a_curve_goes_from_the_lowest_to_the_highest() -> None:
     assert sparkline([1, 2, 3, 4]) == "▁▃▆█"
     assert sparkline([5, 5]) == "▁▁"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ray
+from ray._common.utils import get_default_system_temp_dir
 from ray._private.services import get_ray_address_from_environment
 from ray.exceptions import AuthenticationError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
@@ -41,6 +43,7 @@ HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 
 HTTP2_HEADER_BYTES, HTTP2_SETTINGS = 9, 4  # of a frame; its type, the fourth byte
 MAX_PORT = 65_535
 PORTS_HINT = "The port of a head is 6379 by default; 8265 is that of Ray's dashboard, and 10001 that of the Ray client"
+MIN_TEMPORARY_MB = 10  # free for a cluster that is started here: its sockets, and logs of some minutes
 RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
 
 Started = TypeVar("Started")
@@ -94,12 +97,13 @@ class ClusterSession:
             "Ray's process on this machine (raylet)": self.raylet_is_lost,
             "Ray's head (gcs_server)": self.head_is_lost,
         }
+        logs = "" if self.raylet is None else f". Ray's logs are in {Path(self.raylet).parents[1] / 'logs'}"
         for name, is_lost in ended.items():
             if is_lost:
                 raise ClusterError(
                     f"{name} has ended, perhaps killed for lack of memory, and with it the workers; type the same "
                     "command again: a stage continues from its newest checkpoint. If Ray was started by ray start, "
-                    "start it again first"
+                    f"start it again first{logs}"
                 )
 
 
@@ -146,6 +150,8 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
     """Connects to the cluster of the settings; returns Ray's description of the connection."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if config.address is None:
+        if problem := temporary_folder_problem():  # Ray would wait for a file of its first process, and name only that
+            raise ClusterError(f"Ray can't be started here: {problem}")
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
         # Without an address Ray would join any cluster that was started on this machine, and refuse the number of CPUs.
@@ -164,6 +170,20 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
         address, typed = _found_address()
     check_reachable(address, typed)
     return _within(lambda: ray.init(address=address, **quiet), config.start_limit, f"be reached at {typed}", ended)
+
+
+def temporary_folder_problem() -> str:
+    """What is wrong if the disk of Ray's temporary folder is full, else empty. No process of Ray can start then."""
+    untyped: Any = get_default_system_temp_dir
+    folder = Path(untyped())
+    disk = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    free = shutil.disk_usage(disk).free / 2**20
+    if free >= MIN_TEMPORARY_MB:
+        return ""
+    return (
+        f"Ray's temporary folder {folder / 'ray'} has {free:.1f} MB free and needs {MIN_TEMPORARY_MB} MB; free some "
+        "space, or choose another folder with RAY_TMPDIR=FOLDER"
+    )
 
 
 def _found_address() -> tuple[str, str]:

@@ -35,6 +35,7 @@ from interplay.runtime.ray.cluster_session import (
     WorkerPlacement,
     cluster_session,
     reserve_resources,
+    temporary_folder_problem,
 )
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
@@ -99,7 +100,7 @@ def _run_with_restarts(
             raise
         except LearnerDied as died:
             session.check()
-            text = work.crashes.explained(LEARNER, str(died))
+            text = work.crashes.explained(LEARNER, str(died), temporary_folder_problem())
             if lost_before_start(text):
                 logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed again")
                 continue

@@ -32,7 +32,7 @@ from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner
 from interplay.runtime.crashes import error_line
-from interplay.runtime.ray.cluster_session import RANK
+from interplay.runtime.ray.cluster_session import RANK, temporary_folder_problem
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
 from interplay.runtime.ray.unroll_parts import LaneJoiner, LanePiece, lanes_of_rank
@@ -216,7 +216,8 @@ class RankWorkers:
             if lost_before_start(cause):
                 failed.append(f"{worker.name} is lost: {cause}")
                 continue
-            crashes, text = self._context.crashes, self._context.crashes.explained(worker.name, cause)
+            crashes = self._context.crashes
+            text = crashes.explained(worker.name, cause, temporary_folder_problem())
             file = crashes.record_failure(worker.name, self._context.counted_restarts + 1, text, [])
             shown = error_line(cause if text == cause else text.partition("\n")[0])
             failed.append(f"{worker.name} is lost, see {file}: {shown}")

@@ -28,7 +28,7 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import WorkerPlacement
+from interplay.runtime.ray.cluster_session import WorkerPlacement, temporary_folder_problem
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker import Worker
 from interplay.runtime.restart_budget import RestartBudget
@@ -202,7 +202,7 @@ class WorkerHandle:
                 since.
         """
         found = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
-        text = self._crashes.explained(self.name, found)
+        text = self._crashes.explained(self.name, found, temporary_folder_problem())
         begins_with_line = isinstance(cause, str | OutOfMemoryError) or text != found
         if lost_before_start(text):
             logger.warning("%s was placed on a node that is lost, and is placed again", self.name)
