@@ -62,6 +62,21 @@ def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
     assert agreed == [(0, -1), (9, 1)]
 
 
+def test_a_key_sets_or_removes_one_mark_however_long_it_is_held(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    marks = page.get_by_test_id("bar").locator("polygon")
+    for key, count in (("j", 3), ("k", 4), ("Delete", 3)):
+        for _ in range(5):  # as a keyboard repeats it
+            page.keyboard.down(key)
+        page.keyboard.up(key)
+        expect(marks).to_have_count(count)
+    for _ in range(2):  # a held arrow key moves on
+        page.keyboard.down("ArrowRight")
+        page.wait_for_timeout(300)
+    page.keyboard.up("ArrowRight")
+    expect(page.locator("#number")).to_contain_text("frame 16")
+
+
 def test_a_mark_that_is_set_while_earlier_ones_are_sent_is_not_called_kept(page: Page, episodes: list[str]) -> None:
     choose(page, episodes[0], 0)
     page.get_by_test_id("plus").click()

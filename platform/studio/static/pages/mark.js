@@ -363,7 +363,7 @@ addEventListener('keydown', (event) => {
   const action = actions.get(keyName(event));
   if (!action || (target.matches('button, a, input') && ['Space', 'Enter'].includes(keyName(event)))) return;
   event.preventDefault();
-  if (['plus', 'minus', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
+  if (['plus', 'minus', 'remove', 'play', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
   run(action);
 });
 for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () => markMoment(name === 'plus' ? 1 : -1, 'click'));

@@ -218,10 +218,10 @@ addEventListener('keydown', (event) => {
   const step = film?.plan?.strip_every ?? 1;
   /** @type {Object<string, () => any>} */
   const acts = { '+': () => mark(1), j: () => mark(1), '-': () => mark(-1), k: () => mark(-1), a: copyClusters, Delete: remove, ArrowLeft: () => film.want(film.shown - step), ArrowRight: () => film.want(film.shown + step) };
-  const act = acts[keyName(event)];
-  if (!act) return;
+  const key = keyName(event);
+  if (!acts[key]) return;
   event.preventDefault();
-  act();
+  if (!event.repeat || key.startsWith('Arrow')) acts[key]();
 });
 
 if (person.roles.includes('research')) await guarded(showRaters);
