@@ -32,6 +32,7 @@ const overlay = new Overlay(byId('overlay'));
 export function play(session, seat, about, practicing = false) {
   stage('game');
   say(byId('message'), '');
+  byId('there').hidden = true; // asked in the practice room
   byId('say').value = byId('words').textContent = ''; // what was typed in the practice room
   byId('practicing').hidden = !practicing;
   overlay.show(() => word('play.preparing')); // until the studio says more
@@ -201,6 +202,8 @@ export function play(session, seat, about, practicing = false) {
           return;
         }
         keys?.down.clear();
+        playing = false;
+        byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
           overlay.show(() => word('play.closed', { reason }));
@@ -215,9 +218,11 @@ export function play(session, seat, about, practicing = false) {
   }
 
   let active = performance.now();
+  /** Seconds of rest beyond those after which the page asks whether someone is there. */
+  const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
   /** Asks after a while of rest whether someone is there; without an answer the page falls silent, and the world pauses. */
   function isThere() {
-    const idle = (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
+    const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
       if (!byId('there').hidden) {
@@ -228,6 +233,14 @@ export function play(session, seat, about, practicing = false) {
     return idle < ANSWER_SECONDS;
   }
   const moved = () => { active = performance.now(); };
+  document.addEventListener('keydown', (event) => {
+    const isAsked = !byId('there').hidden || rest() >= ANSWER_SECONDS;
+    const isTyped = event.key.length === 1 && /** @type {HTMLElement} */ (event.target).matches('input');
+    if (over || !isAsked || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    moved();
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
+  }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
   byId('here').onclick = () => byId(hello.pictures ? 'view' : 'say').focus();
 
