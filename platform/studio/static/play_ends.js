@@ -4,9 +4,11 @@ import { word } from './words.js';
 
 const SEEN = 'ended'; // the session whose end was seen, in the storage of the tab
 
-/** Shows one of the sections. @param {string} name */
+/** Shows one of the sections. The focus follows, except into the game, whose picture takes it once the world plays.
+ * @param {string} name */
 export function stage(name) {
   for (const each of ['lobby', 'game', 'over']) byId(each).hidden = each !== name;
+  if (name !== 'game') byId(name).focus();
 }
 
 /** Whether an end has a code or an address. @param {any} ending @returns {boolean} */
