@@ -96,6 +96,20 @@ def test_a_held_key_removes_one_mark_and_starts_the_film_once(page: Page) -> Non
     assert "Pause" not in page.evaluate("window.labels.slice(1)")  # the film may have ended meanwhile
 
 
+def test_keys_do_not_press_the_button_that_was_clicked_before(page: Page) -> None:
+    page.get_by_test_id("plus-0").click()
+    page.get_by_test_id("plus").click()
+    page.keyboard.press("Space")  # plays
+    expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+    page.get_by_test_id("plus").focus()  # by Tab, it is pressed
+    page.keyboard.press("Space")
+    expect(page.get_by_test_id("count")).to_contain_text("3 marks")
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("no").click()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+
+
 @pytest.mark.parametrize("failure", FAILURES)
 def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page, failure: str) -> None:
     page.add_init_script(FAILURES[failure])

@@ -35,6 +35,14 @@ export function scrollDown(list) {
   list.scrollTop = list.scrollHeight;
 }
 
+/** Moves the focus to an element when a pointer presses a button of a place: on the button, the next Space or Enter, keys of
+ * the page, would press it again. @param {Element} place @param {Element} element */
+export function focusAfterClicks(place, element) {
+  place.addEventListener('click', (/** @type {any} */ event) => { // detail 0: pressed by a key
+    if (event.detail && event.target.closest('button')) /** @type {any} */ (element).focus({ preventScroll: true });
+  }, { capture: true }); // before a dialog opens, which gives the focus back at its end
+}
+
 /** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.
  * @param {any} element */
 export function copy(element) {

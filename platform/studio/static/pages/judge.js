@@ -1,6 +1,6 @@
 // The judging page: watch how an agent continues, then say whether it did what was asked for.
 import { get } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, focusAfterClicks, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
@@ -172,6 +172,7 @@ addEventListener('keydown', (event) => {
 addEventListener('resize', draw);
 addEventListener('beforeunload', (event) => sending && event.preventDefault());
 playback.follow(timeline);
+focusAfterClicks(byId('work'), byId('bar'));
 fill(byId('keys'), ...KEYS.map(([key, text]) => make('li', {}, ...readable(key).map((name) => make('kbd', { text: name })), make('span', { text: word(text) }))));
 playback.play(false);
 lookRegularly(look);

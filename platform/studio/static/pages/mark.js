@@ -1,5 +1,5 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, focusAfterClicks, make } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { followKeptMarks } from '../kept_marks.js';
@@ -379,6 +379,7 @@ byId('scrubPicture').addEventListener('change', () => {
 });
 
 playback.follow(timeline);
+focusAfterClicks(byId('work'), byId('bar'));
 byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
   if (!film?.plan || !byId('scrubPicture').checked || playback.playing) return;
   const box = byId('view').getBoundingClientRect();
