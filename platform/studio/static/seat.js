@@ -33,19 +33,24 @@ export function play(session, seat, about, practicing = false) {
   stage('game');
   say(byId('message'), '');
   byId('there').hidden = true; // asked in the practice room
-  byId('say').value = byId('words').textContent = ''; // what was typed in the practice room
+  for (const name of ['words', 'left', 'rate']) byId(name).textContent = ''; // of the practice room, as what follows
+  byId('say').value = '';
+  fill(byId('dialogue'));
+  byId('wanted').textContent = word('play.nothing_wanted');
+  byId('leave').textContent = word(practicing ? 'play.end_practice' : 'play.end');
   byId('practicing').hidden = !practicing;
   overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
   byId('cardBox').hidden = seat !== 'setter';
-  byId('wantedBox').hidden = seat === 'setter';
+  byId('wantedBox').hidden = practicing || seat === 'setter';
   byId('steersBox').hidden = seat !== 'copilot';
   const canvas = byId('view');
   const paint = canvas.getContext('2d');
+  paint.clearRect(0, 0, canvas.width, canvas.height);
   /** @type {SeatKeys | null} */ let keys = null;
   /** @type {any} */ let hello = null;
-  let playing = false, over = false, steers = seat !== 'copilot';
+  let playing = false, over = false, leaving = false, slow = false, steers = seat !== 'copilot';
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
@@ -53,7 +58,7 @@ export function play(session, seat, about, practicing = false) {
   /** @param {number} frame @param {Blob} jpeg */
   async function picture(frame, jpeg) {
     const image = await createImageBitmap(jpeg);
-    if (frame < shown.shown) return image.close();
+    if (over || frame < shown.shown) return image.close();
     if (canvas.width !== image.width || canvas.height !== image.height) {
       canvas.width = image.width;
       canvas.height = image.height;
@@ -72,7 +77,7 @@ export function play(session, seat, about, practicing = false) {
   function time(frame) {
     const left = Math.max(0, Math.round((hello.frames - frame) / hello.rate));
     byId('left').textContent = word('play.left', { time: `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` });
-    byId('rate').textContent = `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
+    byId('rate').textContent = slow ? word('play.slow') : `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
   }
 
   /** @param {any} message */
@@ -100,7 +105,7 @@ export function play(session, seat, about, practicing = false) {
       handlers.dialogue(message);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
-        make('dd', { text: control.label === control.name ? control.label : `${control.label} (${control.name.replace('_', ' ')})` }),
+        make('dd', { text: control.label }),
       ]));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
@@ -144,7 +149,7 @@ export function play(session, seat, about, practicing = false) {
       if (playing && document.activeElement === document.body) canvas.focus();
     },
     /** @param {any} message */
-    rate({ rung, size }) { sayAbout('rate', rung ? word('play.slow', { size: size.toReversed().join('x') }) : ''); },
+    rate({ rung }) { slow = rung > 0; },
     judge() {
       playing = judged = false;
       overlay.show(() => word('play.judge_open'));
@@ -167,7 +172,7 @@ export function play(session, seat, about, practicing = false) {
         stage('lobby');
         return;
       }
-      ended({ session, ...message });
+      ended({ session, ...message, why: leaving && message.why === 'left' ? 'self' : message.why });
       about().then(({ standing, last }) => {
         byId('again').hidden = Boolean(standing.outcome);
         if (standing.outcome === 'complete') wayBack(standing);
@@ -303,7 +308,7 @@ export function play(session, seat, about, practicing = false) {
       byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
     };
   }
-  byId('leave').onclick = (/** @type {MouseEvent} */ event) => event.detail < 2 && socket.send('leave');
+  byId('leave').onclick = (/** @type {MouseEvent} */ event) => { if (event.detail < 2) leaving = socket.send('leave'); };
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
