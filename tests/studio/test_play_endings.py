@@ -246,3 +246,31 @@ def test_a_person_that_leaves_is_not_told_that_a_player_has_left(tmp_path: Path,
         page.get_by_test_id("finish").click()
         expect(page.get_by_test_id("saved")).to_contain_text("You have left the episode", timeout=60_000)
         page.context.close()
+
+
+def test_a_study_that_is_paused_while_one_plays_is_named_at_the_end(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(solver="scripted", away_seconds=600))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
+        wait_until(page, "window.studio.drawn > 3")
+        researcher(studio).post("/api/desk/studies/live/open", {"open": False})
+        page.get_by_test_id("finish").click()
+        expect(page.get_by_test_id("saved")).to_have_text(
+            "The setter ended the episode. It is saved. Thank you! This study is not open at the moment.",
+            timeout=60_000,
+        )
+        expect(page.get_by_test_id("continue")).to_be_hidden()
+        page.context.close()
+
+
+def test_a_person_that_is_deleted_while_it_plays_reads_so(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(solver="scripted", away_seconds=600))) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor)
+        wait_until(page, "window.studio.drawn > 3")
+        person = page.locator(".who").inner_text().split()[-1]
+        with page.expect_response("**/api/live?*"):
+            researcher(studio).post(f"/api/desk/people/{person}/forget", {"person": person})
+        page.wait_for_timeout(500)
+        expect(page.get_by_test_id("saved")).to_contain_text("was deleted")
+        expect(page.get_by_test_id("continue")).to_be_hidden()
+        page.context.close()

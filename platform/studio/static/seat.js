@@ -4,7 +4,7 @@ import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
-import { ended, leadsBack, stage, wayBack } from './play_ends.js';
+import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
 import { SeatKeys } from './seat_keys.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
@@ -174,10 +174,13 @@ export function play(session, seat, about, practicing = false) {
       }
       ended({ session, ...message, why: leaving && message.why === 'left' ? 'self' : message.why });
       about().then(({ standing, last }) => {
-        byId('again').hidden = Boolean(standing.outcome);
+        offerMore(standing);
         if (standing.outcome === 'complete') wayBack(standing);
         else if (last?.session === session && leadsBack(last)) wayBack(last); // this page may have missed it
         else if (standing.outcome) wayBack(standing);
+      }).catch((error) => {
+        if (error.status !== 401) throw error;
+        byId('again').hidden = true; // what is kept of the person was deleted: the page goes on to say so
       });
     },
   };
