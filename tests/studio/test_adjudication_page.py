@@ -45,6 +45,13 @@ def choose(page: Page, episode: str, marks: int) -> None:
     expect(page.get_by_test_id("bar").locator("polygon")).to_have_count(2 + marks)
 
 
+def test_numbers_of_agreement_have_two_decimals_also_where_they_are_whole(page: Page) -> None:
+    (row,) = page.get_by_test_id("agreement").locator("tbody tr").all()
+    cells = row.locator("td").all_inner_texts()
+    assert cells[:3] == ["rater-0, rater-1", "2", "1.00"]
+    assert cells[-1] == "1.00", "alpha"
+
+
 def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
     page: Page, episodes: list[str], tmp_path: Path
 ) -> None:
