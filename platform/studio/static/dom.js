@@ -30,6 +30,13 @@ export function byId(id) {
 /** A random id: 32 hexadecimal digits. */
 export const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** Scrolls a list as far as one of its rows needs to be in sight; the page stays where it is. @param {any} list @param {any} row */
+export function reveal(list, row) {
+  const [around, inner] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.top < around.top) list.scrollTop -= around.top - inner.top;
+  else if (inner.bottom > around.bottom) list.scrollTop += inner.bottom - around.bottom;
+}
+
 /** Shows the end of a list that scrolls; the page stays where it is. @param {Element} list */
 export function scrollDown(list) {
   list.scrollTop = list.scrollHeight;

@@ -1,5 +1,5 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
-import { byId, fill, focusAfterClicks, make } from '../dom.js';
+import { byId, fill, focusAfterClicks, make, reveal } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { followKeptMarks } from '../kept_marks.js';
@@ -178,6 +178,7 @@ function shown(frame) {
     row.classList.remove('now');
   }
   now?.classList.add('now');
+  if (now) reveal(byId('dialogue'), now);
   draw();
 }
 
