@@ -52,6 +52,17 @@ def test_numbers_of_agreement_have_two_decimals_also_where_they_are_whole(page: 
     assert cells[-1] == "1.00", "alpha"
 
 
+def test_the_page_says_that_raters_are_being_compared(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/quality/raters", lambda route: held.append(route))
+    with page.expect_request("**/api/quality/raters"):
+        page.reload()
+    expect(page.locator("#comparing")).to_contain_text("being compared")
+    held[0].continue_()
+    expect(page.locator("#comparing")).to_be_hidden()
+    expect(page.get_by_test_id("agreement")).to_contain_text("rater-0")
+
+
 def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
     page: Page, episodes: list[str], tmp_path: Path
 ) -> None:

@@ -49,8 +49,8 @@ function cell(name, value, episodes) {
 }
 
 async function showRaters() {
-  const { pairs } = await get('/api/quality/raters');
   byId('agreement').hidden = false;
+  const { pairs } = await get('/api/quality/raters').finally(() => { byId('comparing').hidden = true; });
   byId('noPairs').hidden = pairs.length > 0;
   fill(byId('pairsHead'), ...[pairs].filter((found) => found.length).map(() => make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) })))));
   fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: cell(name, pair[name], pair.episodes) })))));
