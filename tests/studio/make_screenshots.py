@@ -78,7 +78,7 @@ def enter(page: Page, origin: str, study: str) -> None:
 
 def wait_for_full_size(page: Page) -> None:
     """Waits until the page says nothing of a slow connection."""
-    expect(page.locator("#message")).to_be_empty(timeout=FILM_MS)
+    expect(page.locator("#rate")).to_contain_text(" ms", timeout=FILM_MS)
 
 
 def wait_for_pictures(page: Page, shown: int) -> None:

@@ -45,6 +45,24 @@ def choose(page: Page, episode: str, marks: int) -> None:
     expect(page.get_by_test_id("bar").locator("polygon")).to_have_count(2 + marks)
 
 
+def test_numbers_of_agreement_have_two_decimals_also_where_they_are_whole(page: Page) -> None:
+    (row,) = page.get_by_test_id("agreement").locator("tbody tr").all()
+    cells = row.locator("td").all_inner_texts()
+    assert cells[:3] == ["rater-0, rater-1", "2", "1.00"]
+    assert cells[-1] == "1.00", "alpha"
+
+
+def test_the_page_says_that_raters_are_being_compared(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/quality/raters", lambda route: held.append(route))
+    with page.expect_request("**/api/quality/raters"):
+        page.reload()
+    expect(page.locator("#comparing")).to_contain_text("being compared")
+    held[0].continue_()
+    expect(page.locator("#comparing")).to_be_hidden()
+    expect(page.get_by_test_id("agreement")).to_contain_text("rater-0")
+
+
 def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
     page: Page, episodes: list[str], tmp_path: Path
 ) -> None:
@@ -60,6 +78,21 @@ def test_marks_of_an_adjudication_wait_while_another_recording_is_open(
     with EpisodeStore(tmp_path / "store") as store:
         agreed = [(mark.frame, mark.sign) for mark in store.marks() if mark.rater == "agreed:p-root"]
     assert agreed == [(0, -1), (9, 1)]
+
+
+def test_a_key_sets_or_removes_one_mark_however_long_it_is_held(page: Page, episodes: list[str]) -> None:
+    choose(page, episodes[0], 0)
+    marks = page.get_by_test_id("bar").locator("polygon")
+    for key, count in (("j", 3), ("k", 4), ("Delete", 3)):
+        for _ in range(5):  # as a keyboard repeats it
+            page.keyboard.down(key)
+        page.keyboard.up(key)
+        expect(marks).to_have_count(count)
+    for _ in range(2):  # a held arrow key moves on
+        page.keyboard.down("ArrowRight")
+        page.wait_for_timeout(300)
+    page.keyboard.up("ArrowRight")
+    expect(page.locator("#number")).to_contain_text("frame 16")
 
 
 def test_a_mark_that_is_set_while_earlier_ones_are_sent_is_not_called_kept(page: Page, episodes: list[str]) -> None:

@@ -83,6 +83,7 @@ def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: P
         page.get_by_test_id("delete-name").fill(person)
         page.get_by_test_id("delete").click()
         expect(page.locator("#goneText")).to_contain_text("is deleted")
+        expect(page.locator("#gone")).to_be_focused()
         assert person not in page.locator("body").inner_text()
         expect(page.locator("#goneBack a")).to_have_attribute("href", "https://platform.example/withdrew")
         assert page.get_by_test_id("download").is_hidden() and not page.get_by_test_id("leave").count()

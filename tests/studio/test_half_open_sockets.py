@@ -46,8 +46,9 @@ class Line:
                 server.send(message)
 
         def down(message: str | bytes) -> None:
-            is_answer = isinstance(message, str) and json.loads(message)["kind"] == "accepted"
-            if not (self.is_half_open or (self.loses_answers and is_answer)):
+            kind = json.loads(message)["kind"] if isinstance(message, str) else "picture"
+            is_lost = self.is_half_open or (self.loses_answers and kind == "accepted")
+            if not is_lost and kind != "rate":  # which depends on the machine; a test sends its own
                 socket.send(message)
 
         socket.on_message(up)
@@ -107,10 +108,12 @@ def test_what_arrives_leaves_the_notice_of_refused_words_and_the_page_in_place(
         for text in ("lift the ball", "and the duck"):
             say(page, text)
         expect(message).to_contain_text("too fast", timeout=SECONDS)
-        for rung in (1, 0):
+        place = page.get_by_test_id("view").bounding_box()
+        for rung, says in ((1, "pictures are fewer"), (0, " ms, 64x48")):
             line.sockets[-1].send(json.dumps({"kind": "rate", "rung": rung, "size": [24, 32]}))
-            expect(message.get_by_text("pictures are fewer")).to_have_count(rung)
+            expect(page.locator("#rate")).to_contain_text(says)
             expect(message).to_contain_text("too fast")
+            assert page.get_by_test_id("view").bounding_box() == place
         page.set_viewport_size({"width": 640, "height": 400})  # the dialogue is below the picture
         page.get_by_test_id("view").evaluate("each => each.scrollIntoView()")
         line.sockets[-1].send(json.dumps({"kind": "said", "role": "solver", "text": "which one?", "frame": 0}))

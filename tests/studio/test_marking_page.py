@@ -24,6 +24,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SAID = (Utterance(8, "solver", "yes"),)
 ASKS_TO_STAY = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 NETWORK_IS_BACK = "() => dispatchEvent(new Event('online'))"
+LABELS_OF_PLAY = """() => {
+  const play = document.getElementById('play');
+  window.labels = [];
+  new MutationObserver(() => window.labels.push(play.textContent)).observe(play, { childList: true });
+}"""
 NOT_STORED = "This browser can't store your marks"
 # What fails of the database: opening it, as in a private window; transactions, as where the file is corrupted; storing
 # a request at once, or when its transaction ends, as where the disk is full.
@@ -74,6 +79,35 @@ def second_tab(page: Page) -> Page:
     expect(other.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     other.get_by_test_id("continue").click()  # the rules
     return other
+
+
+def test_a_held_key_removes_one_mark_and_starts_the_film_once(page: Page) -> None:
+    for _ in range(3):
+        page.keyboard.press("j")
+    for _ in range(4):  # as a keyboard repeats it
+        page.keyboard.down("Delete")
+    page.keyboard.up("Delete")
+    expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+    page.evaluate(LABELS_OF_PLAY)
+    for _ in range(4):
+        page.keyboard.down("Space")
+    page.keyboard.up("Space")
+    assert page.evaluate("window.labels[0]") == "Pause"
+    assert "Pause" not in page.evaluate("window.labels.slice(1)")  # the film may have ended meanwhile
+
+
+def test_keys_do_not_press_the_button_that_was_clicked_before(page: Page) -> None:
+    page.get_by_test_id("plus-0").click()
+    page.get_by_test_id("plus").click()
+    page.keyboard.press("Space")  # plays
+    expect(page.get_by_test_id("count")).to_contain_text("2 marks")
+    page.get_by_test_id("plus").focus()  # by Tab, it is pressed
+    page.keyboard.press("Space")
+    expect(page.get_by_test_id("count")).to_contain_text("3 marks")
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("no").click()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from small_house import fill_store
+from studio_client import open_studio
 
+from interplay.studio.people.own_data_routes import kept_of
 from interplay.studio.web.page_routes import PAGES, STATIC
 
 WORDS = json.loads((STATIC / "words" / "en.json").read_text())
@@ -29,6 +33,13 @@ def test_every_text_is_used() -> None:
     everything = "".join(file.read_text() for file in SOURCES)
     built = tuple(BUILT.findall(everything))
     assert not [name for name in WORDS if f"{name}" not in everything and not name.startswith(built)]
+
+
+def test_all_that_is_kept_of_a_person_is_named(tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with open_studio(tmp_path) as studio:
+        kept = kept_of(studio, "p-root")
+    assert kept and not [name for name in kept if f"forget.{name}" not in WORDS]
 
 
 @pytest.mark.parametrize("file", sorted(set(PAGES.values())))

@@ -351,6 +351,7 @@ def test_the_keyboard_alone_suffices(browser: Browser, tmp_path: Path) -> None:
         expect(page.get_by_test_id("count")).to_contain_text("3 marks")
         page.keyboard.press("Enter")
         expect(page.locator("#overText")).to_contain_text("Thank you")
+        expect(page.locator("#over")).to_be_focused()
         page.context.close()
     with EpisodeStore(tmp_path / "store") as store:
         assert [(mark.frame, mark.sign) for mark in store.marks()] == [(15, 1), (15, 1), (17, -1)]

@@ -28,6 +28,11 @@ TEXTS_OF_OVERLAY = """() => {
   new MutationObserver(() => window.texts.push(overlay.textContent)).observe(overlay, { childList: true });
 }"""
 
+IS_BLANK = """() => {
+  const canvas = document.getElementById('view');
+  return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.every((value) => !value);
+}"""
+
 
 def small(live: LiveConfig) -> StudioConfig:
     return StudioConfig(size=(48, 64), live=live)
@@ -201,4 +206,71 @@ def test_a_pause_says_how_long_it_may_still_last(tmp_path: Path, browser: Browse
         player.close()
         expect(page.locator("#overlay")).to_contain_text("is away", timeout=60_000)
         expect(page.locator("#overlay")).to_contain_text(re.compile(" 59[0-8] s until"), timeout=15_000)
+        page.context.close()
+
+
+def test_an_episode_begins_without_what_the_practice_has_left(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(setter="scripted", away_seconds=600))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
+        sockets: list[WebSocketRoute] = []
+
+        def connect(socket: WebSocketRoute) -> None:
+            sockets.append(socket)
+            if len(sockets) == 1:
+                socket.connect_to_server()  # that of the practice room alone
+
+        page.route_web_socket("**/live/**", connect)
+        page.reload()
+        page.get_by_test_id("practice").click()
+        wait_until(page, "window.studio.drawn > 3")
+        expect(page.get_by_test_id("finish")).to_have_text("End the practice")
+        expect(page.locator("#wantedBox")).to_be_hidden()
+        page.get_by_test_id("say").fill("hello")
+        page.get_by_test_id("say").press("Enter")
+        expect(page.locator("#dialogue")).to_contain_text("hello")
+        page.get_by_test_id("ready-practicing").click()
+        expect(page.locator("#practicing")).to_be_hidden()
+        expect(page.locator("#dialogue")).to_be_empty()
+        expect(page.locator("#left")).to_be_empty()
+        expect(page.locator("#wanted")).to_have_text("Nothing yet.")
+        expect(page.get_by_test_id("finish")).to_have_text("End this episode")
+        page.wait_for_timeout(300)  # for pictures of the practice that were being decoded
+        assert page.evaluate(IS_BLANK)
+        page.context.close()
+
+
+def test_a_person_that_leaves_is_not_told_that_a_player_has_left(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(setter="scripted", away_seconds=600))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
+        wait_until(page, "window.studio.drawn > 3")
+        page.get_by_test_id("finish").click()
+        expect(page.get_by_test_id("saved")).to_contain_text("You have left the episode", timeout=60_000)
+        page.context.close()
+
+
+def test_a_study_that_is_paused_while_one_plays_is_named_at_the_end(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(solver="scripted", away_seconds=600))) as studio:
+        page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
+        wait_until(page, "window.studio.drawn > 3")
+        researcher(studio).post("/api/desk/studies/live/open", {"open": False})
+        page.get_by_test_id("finish").click()
+        expect(page.get_by_test_id("saved")).to_have_text(
+            "The setter ended the episode. It is saved. Thank you! This study is not open at the moment.",
+            timeout=60_000,
+        )
+        expect(page.get_by_test_id("continue")).to_be_hidden()
+        page.context.close()
+
+
+def test_a_person_that_is_deleted_while_it_plays_reads_so(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, small(LiveConfig(solver="scripted", away_seconds=600))) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        page = opened(browser, studio, visitor)
+        wait_until(page, "window.studio.drawn > 3")
+        person = page.locator(".who").inner_text().split()[-1]
+        with page.expect_response("**/api/live?*"):
+            researcher(studio).post(f"/api/desk/people/{person}/forget", {"person": person})
+        page.wait_for_timeout(500)
+        expect(page.get_by_test_id("saved")).to_contain_text("was deleted")
+        expect(page.get_by_test_id("continue")).to_be_hidden()
         page.context.close()

@@ -159,3 +159,39 @@ def test_a_study_without_statements_is_played_to_its_end(browser: Browser, tmp_p
         page.goto(f"{studio.origin}/data")
         expect(page.locator("#summary")).to_contain_text("1 played episodes")
         page.context.close()
+
+
+def test_a_key_that_says_that_one_is_there_does_nothing_else(browser: Browser, tmp_path: Path) -> None:
+    live = replace(LIVE, judge_open=True, idle_seconds=1)
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=live)) as studio:
+        page = playing(browser, studio, tmp_path)
+        for key in ("y", "n", "Enter"):
+            page.locator("#there").wait_for()
+            for _ in range(3):  # as a keyboard repeats it
+                page.keyboard.down(key)
+            page.keyboard.up(key)
+            page.locator("#there").wait_for(state="hidden")
+            expect(page.get_by_test_id("view")).to_be_focused()
+        page.get_by_test_id("say").focus()
+        page.locator("#there").wait_for()
+        page.keyboard.type("lift it")
+        expect(page.get_by_test_id("say")).to_have_value("lift it")
+        page.get_by_test_id("finish").click()
+        page.get_by_test_id("saved").wait_for()
+        page.context.close()
+    assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts] == [None]
+
+
+def test_the_focus_is_at_the_end_of_an_episode_once_it_is_over(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = playing(browser, studio, tmp_path)
+        page.get_by_test_id("finish").focus()
+        page.keyboard.press("Enter")
+        page.get_by_test_id("saved").wait_for()
+        expect(page.locator("#over")).to_be_focused()
+        page.keyboard.press("Enter")  # as of words that were being typed
+        page.keyboard.press("Tab")
+        expect(page.get_by_test_id("continue")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("ready")).to_be_focused()
+        page.context.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
 from test_live_protocol import ROOM, invited, only_episode
@@ -136,9 +136,11 @@ def test_a_world_without_pictures_asks_and_says_what_others_show_over_the_pictur
         page.get_by_test_id("here").click()
         page.locator("#there").wait_for(state="hidden")
         assert page.evaluate("document.activeElement.id") == "say"
+        page.locator("#there").wait_for()  # it asks again
         sit = page.context.new_page()
         sit.goto(page.url)  # takes the seat over
         page.locator("#overlay", has_text="used in another tab").wait_for()
+        expect(page.locator("#there")).to_be_hidden()
         page.context.close()
 
 

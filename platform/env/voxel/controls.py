@@ -196,6 +196,10 @@ def playing_controls(scheme: ControlScheme) -> tuple[InputControl, ...]:
 
 def _axis(component: str, values: tuple[float, ...]) -> InputControl:
     """Looking around by the pointer; positive pitch is down, and a pointer's way up is positive."""
-    keys, sign = (("ArrowLeft", "ArrowRight"), 1.0) if component == "yaw" else (("ArrowDown", "ArrowUp"), -1.0)
+    ways, keys, sign = (
+        ("left and right", ("ArrowLeft", "ArrowRight"), 1.0)
+        if component == "yaw"
+        else ("up and down", ("ArrowDown", "ArrowUp"), -1.0)
+    )
     degrees = tuple(sign * value for value in values)
-    return InputControl(component, "look", keys, component, tuple(range(len(values))), "axis", degrees)
+    return InputControl(component, f"look {ways}", keys, component, tuple(range(len(values))), "axis", degrees)

@@ -30,9 +30,24 @@ export function byId(id) {
 /** A random id: 32 hexadecimal digits. */
 export const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** Scrolls a list as far as one of its rows needs to be in sight; the page stays where it is. @param {any} list @param {any} row */
+export function reveal(list, row) {
+  const [around, inner] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.top < around.top) list.scrollTop -= around.top - inner.top;
+  else if (inner.bottom > around.bottom) list.scrollTop += inner.bottom - around.bottom;
+}
+
 /** Shows the end of a list that scrolls; the page stays where it is. @param {Element} list */
 export function scrollDown(list) {
   list.scrollTop = list.scrollHeight;
+}
+
+/** Moves the focus to an element when a pointer presses a button of a place: on the button, the next Space or Enter, keys of
+ * the page, would press it again. @param {Element} place @param {Element} element */
+export function focusAfterClicks(place, element) {
+  place.addEventListener('click', (/** @type {any} */ event) => { // detail 0: pressed by a key
+    if (event.detail && event.target.closest('button')) /** @type {any} */ (element).focus({ preventScroll: true });
+  }, { capture: true }); // before a dialog opens, which gives the focus back at its end
 }
 
 /** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.

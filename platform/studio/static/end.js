@@ -13,4 +13,5 @@ export function showEnd(standing) {
   byId('copy').onclick = () => copy(byId('code'));
   byId('back').hidden = !standing.address;
   if (standing.address) byId('back').href = standing.address;
+  byId('over').focus(); // which what is hidden now had
 }

@@ -4,9 +4,11 @@ import { word } from './words.js';
 
 const SEEN = 'ended'; // the session whose end was seen, in the storage of the tab
 
-/** Shows one of the sections. @param {string} name */
+/** Shows one of the sections. The focus follows, except into the game, whose picture takes it once the world plays.
+ * @param {string} name */
 export function stage(name) {
   for (const each of ['lobby', 'game', 'over']) byId(each).hidden = each !== name;
+  if (name !== 'game') byId(name).focus();
 }
 
 /** Whether an end has a code or an address. @param {any} ending @returns {boolean} */
@@ -19,11 +21,16 @@ export function isSeen(session) {
   return session === sessionStorage.getItem(SEEN);
 }
 
+/** Why a person can't play in the study any longer. @param {any} standing */
+function whyOver({ outcome, paused }) {
+  return word(outcome ? `play.over_${outcome}` : paused === 'closed' ? 'done.closed' : 'done.paused');
+}
+
 /** Nothing is left to play in this study. @param {any} standing */
 export function finished(standing) {
   stage('over');
   byId('overTitle').hidden = true; // there was no episode now
-  byId('overText').textContent = word(standing.outcome ? `play.over_${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
+  byId('overText').textContent = whyOver(standing);
   byId('again').hidden = true;
   wayBack(standing);
 }
@@ -39,6 +46,13 @@ export function ended({ session, why, text, ...way }, isLast = false) {
     sessionStorage.setItem(SEEN, session);
     location.reload();
   };
+}
+
+/** Offers to play again below the end of a session, or says why not where the study has been paused meanwhile.
+ * @param {any} standing */
+export function offerMore(standing) {
+  byId('again').hidden = standing.stage === 'over';
+  if (standing.stage === 'over' && !standing.outcome) byId('overText').append(` ${whyOver(standing)}`);
 }
 
 /** Shows the code of a crowd platform and the way back to it, as far as the study has them.

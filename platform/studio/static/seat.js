@@ -4,7 +4,7 @@ import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
-import { ended, leadsBack, stage, wayBack } from './play_ends.js';
+import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
 import { SeatKeys } from './seat_keys.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
@@ -32,19 +32,25 @@ const overlay = new Overlay(byId('overlay'));
 export function play(session, seat, about, practicing = false) {
   stage('game');
   say(byId('message'), '');
-  byId('say').value = byId('words').textContent = ''; // what was typed in the practice room
+  byId('there').hidden = true; // asked in the practice room
+  for (const name of ['words', 'left', 'rate']) byId(name).textContent = ''; // of the practice room, as what follows
+  byId('say').value = '';
+  fill(byId('dialogue'));
+  byId('wanted').textContent = word('play.nothing_wanted');
+  byId('leave').textContent = word(practicing ? 'play.end_practice' : 'play.end');
   byId('practicing').hidden = !practicing;
   overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
   byId('cardBox').hidden = seat !== 'setter';
-  byId('wantedBox').hidden = seat === 'setter';
+  byId('wantedBox').hidden = practicing || seat === 'setter';
   byId('steersBox').hidden = seat !== 'copilot';
   const canvas = byId('view');
   const paint = canvas.getContext('2d');
+  paint.clearRect(0, 0, canvas.width, canvas.height);
   /** @type {SeatKeys | null} */ let keys = null;
   /** @type {any} */ let hello = null;
-  let playing = false, over = false, steers = seat !== 'copilot';
+  let playing = false, over = false, leaving = false, slow = false, steers = seat !== 'copilot';
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
@@ -52,7 +58,7 @@ export function play(session, seat, about, practicing = false) {
   /** @param {number} frame @param {Blob} jpeg */
   async function picture(frame, jpeg) {
     const image = await createImageBitmap(jpeg);
-    if (frame < shown.shown) return image.close();
+    if (over || frame < shown.shown) return image.close();
     if (canvas.width !== image.width || canvas.height !== image.height) {
       canvas.width = image.width;
       canvas.height = image.height;
@@ -71,7 +77,7 @@ export function play(session, seat, about, practicing = false) {
   function time(frame) {
     const left = Math.max(0, Math.round((hello.frames - frame) / hello.rate));
     byId('left').textContent = word('play.left', { time: `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` });
-    byId('rate').textContent = `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
+    byId('rate').textContent = slow ? word('play.slow') : `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
   }
 
   /** @param {any} message */
@@ -99,7 +105,7 @@ export function play(session, seat, about, practicing = false) {
       handlers.dialogue(message);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
-        make('dd', { text: control.label === control.name ? control.label : `${control.label} (${control.name.replace('_', ' ')})` }),
+        make('dd', { text: control.label }),
       ]));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
@@ -143,7 +149,7 @@ export function play(session, seat, about, practicing = false) {
       if (playing && document.activeElement === document.body) canvas.focus();
     },
     /** @param {any} message */
-    rate({ rung, size }) { sayAbout('rate', rung ? word('play.slow', { size: size.toReversed().join('x') }) : ''); },
+    rate({ rung }) { slow = rung > 0; },
     judge() {
       playing = judged = false;
       overlay.show(() => word('play.judge_open'));
@@ -166,12 +172,15 @@ export function play(session, seat, about, practicing = false) {
         stage('lobby');
         return;
       }
-      ended({ session, ...message });
+      ended({ session, ...message, why: leaving && message.why === 'left' ? 'self' : message.why });
       about().then(({ standing, last }) => {
-        byId('again').hidden = Boolean(standing.outcome);
+        offerMore(standing);
         if (standing.outcome === 'complete') wayBack(standing);
         else if (last?.session === session && leadsBack(last)) wayBack(last); // this page may have missed it
         else if (standing.outcome) wayBack(standing);
+      }).catch((error) => {
+        if (error.status !== 401) throw error;
+        byId('again').hidden = true; // what is kept of the person was deleted: the page goes on to say so
       });
     },
   };
@@ -201,6 +210,8 @@ export function play(session, seat, about, practicing = false) {
           return;
         }
         keys?.down.clear();
+        playing = false;
+        byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
           overlay.show(() => word('play.closed', { reason }));
@@ -215,9 +226,11 @@ export function play(session, seat, about, practicing = false) {
   }
 
   let active = performance.now();
+  /** Seconds of rest beyond those after which the page asks whether someone is there. */
+  const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
   /** Asks after a while of rest whether someone is there; without an answer the page falls silent, and the world pauses. */
   function isThere() {
-    const idle = (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
+    const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
       if (!byId('there').hidden) {
@@ -228,6 +241,14 @@ export function play(session, seat, about, practicing = false) {
     return idle < ANSWER_SECONDS;
   }
   const moved = () => { active = performance.now(); };
+  document.addEventListener('keydown', (event) => {
+    const isAsked = !byId('there').hidden || rest() >= ANSWER_SECONDS;
+    const isTyped = event.key.length === 1 && /** @type {HTMLElement} */ (event.target).matches('input');
+    if (over || !isAsked || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    moved();
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
+  }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
   byId('here').onclick = () => byId(hello.pictures ? 'view' : 'say').focus();
 
@@ -290,7 +311,7 @@ export function play(session, seat, about, practicing = false) {
       byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
     };
   }
-  byId('leave').onclick = (/** @type {MouseEvent} */ event) => event.detail < 2 && socket.send('leave');
+  byId('leave').onclick = (/** @type {MouseEvent} */ event) => { if (event.detail < 2) leaving = socket.send('leave'); };
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;

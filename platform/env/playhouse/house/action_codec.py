@@ -54,18 +54,18 @@ def _axis(name: str, label: str, keys: tuple[str, str], column: int, sign: int) 
 
 
 CONTROLS = (
-    InputControl("forward", "walk", ("KeyW",), "forward", (2,)),
-    InputControl("back", "walk", ("KeyS",), "forward", (0,)),
-    InputControl("left", "walk", ("KeyA",), "strafe", (0,)),
-    InputControl("right", "walk", ("KeyD",), "strafe", (2,)),
-    _axis("yaw", "look", ("ArrowLeft", "ArrowRight"), YAW, -1),
-    _axis("pitch", "look", ("ArrowDown", "ArrowUp"), PITCH, 1),
-    InputControl("grasp", "take hold, let go", ("Mouse0", "Space"), "grasp", (1,), "toggle"),
-    InputControl("push", "push", ("KeyR", "WheelUp"), "push", (2,)),
-    InputControl("pull", "pull", ("KeyF", "WheelDown"), "push", (0,)),
-    InputControl("turn_left", "turn it", ("KeyQ",), "rotate", (0,)),
-    InputControl("turn_right", "turn it", ("KeyE",), "rotate", (2,)),
-    InputControl("throw", "throw", ("KeyG",), "throw", (1,), "pulse"),
+    InputControl("forward", "walk forward", ("KeyW",), "forward", (2,)),
+    InputControl("back", "walk back", ("KeyS",), "forward", (0,)),
+    InputControl("left", "walk left", ("KeyA",), "strafe", (0,)),
+    InputControl("right", "walk right", ("KeyD",), "strafe", (2,)),
+    _axis("yaw", "look left and right", ("ArrowLeft", "ArrowRight"), YAW, -1),
+    _axis("pitch", "look up and down", ("ArrowDown", "ArrowUp"), PITCH, 1),
+    InputControl("grasp", "take hold of it, let go", ("Mouse0", "Space"), "grasp", (1,), "toggle"),
+    InputControl("push", "push it away", ("KeyR", "WheelUp"), "push", (2,)),
+    InputControl("pull", "pull it closer", ("KeyF", "WheelDown"), "push", (0,)),
+    InputControl("turn_left", "turn it left", ("KeyQ",), "rotate", (0,)),
+    InputControl("turn_right", "turn it right", ("KeyE",), "rotate", (2,)),
+    InputControl("throw", "throw it", ("KeyG",), "throw", (1,), "pulse"),
 )
 
 

@@ -18,6 +18,7 @@ onSubmit(byId('form'), async () => {
     byId('kept').hidden = byId('deletion').hidden = true;
     for (const part of document.querySelectorAll('header nav, header .who, header button')) part.remove(); // logged out
     byId('gone').hidden = false;
+    byId('gone').focus();
     byId('goneText').textContent = word(answer.kept_in.length ? 'data.gone_but' : 'data.gone');
     const codes = answer.ways_back.map((/** @type {any} */ each) => each.code).filter(Boolean).join(', ');
     byId('goneCodes').textContent = codes && word('data.codes', { codes });

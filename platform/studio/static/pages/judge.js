@@ -1,6 +1,6 @@
 // The judging page: watch how an agent continues, then say whether it did what was asked for.
 import { get } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, focusAfterClicks, make, reveal } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { keyName, readable } from '../keys.js';
@@ -51,7 +51,9 @@ function shown(frame) {
   byId('bar').setAttribute('aria-valuetext', clock(film, frame));
   byId('watched').textContent = word('mark.watched', { share: watched(film, item.judged_from) });
   const heard = [...byId('dialogue').children].filter((row) => Number(row.dataset.frame) <= frame);
-  for (const row of byId('dialogue').children) row.classList.toggle('now', row === heard[heard.length - 1]);
+  const now = heard[heard.length - 1];
+  for (const row of byId('dialogue').children) row.classList.toggle('now', row === now);
+  if (now) reveal(byId('dialogue'), now);
   draw();
 }
 
@@ -172,6 +174,7 @@ addEventListener('keydown', (event) => {
 addEventListener('resize', draw);
 addEventListener('beforeunload', (event) => sending && event.preventDefault());
 playback.follow(timeline);
+focusAfterClicks(byId('work'), byId('bar'));
 fill(byId('keys'), ...KEYS.map(([key, text]) => make('li', {}, ...readable(key).map((name) => make('kbd', { text: name })), make('span', { text: word(text) }))));
 playback.play(false);
 lookRegularly(look);

@@ -1,5 +1,5 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, focusAfterClicks, make, reveal } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
 import { followKeptMarks } from '../kept_marks.js';
@@ -178,6 +178,7 @@ function shown(frame) {
     row.classList.remove('now');
   }
   now?.classList.add('now');
+  if (now) reveal(byId('dialogue'), now);
   draw();
 }
 
@@ -363,7 +364,7 @@ addEventListener('keydown', (event) => {
   const action = actions.get(keyName(event));
   if (!action || (target.matches('button, a, input') && ['Space', 'Enter'].includes(keyName(event)))) return;
   event.preventDefault();
-  if (['plus', 'minus', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
+  if (['plus', 'minus', 'remove', 'play', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
   run(action);
 });
 for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () => markMoment(name === 'plus' ? 1 : -1, 'click'));
@@ -379,6 +380,7 @@ byId('scrubPicture').addEventListener('change', () => {
 });
 
 playback.follow(timeline);
+focusAfterClicks(byId('work'), byId('bar'));
 byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
   if (!film?.plan || !byId('scrubPicture').checked || playback.playing) return;
   const box = byId('view').getBoundingClientRect();

@@ -99,6 +99,7 @@ async function lobby() {
       stage('over');
       byId('overTitle').hidden = true;
       byId('overText').textContent = text;
+      byId('again').textContent = word('play.try_again');
       byId('again').onclick = () => location.reload();
       return wayBack(state);
     }

@@ -40,19 +40,20 @@ function setButtons() {
   byId('leaveOut').disabled = !work; // its film may be what is wrong with it
 }
 
-/** [value, low, high] as text; one episode has no interval. @param {any} value @param {number} episodes */
-function number(value, episodes) {
+/** A number, names, or [value, low, high] as text; one episode has no interval. @param {string} name of the column
+ * @param {any} value @param {number} episodes */
+function cell(name, value, episodes) {
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : episodes < 2 || value[1] === null ? value[0].toFixed(2) : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
-  return Number.isInteger(value) ? String(value) : value.toFixed(2);
+  return name === 'episodes' ? String(value) : value.toFixed(2);
 }
 
 async function showRaters() {
-  const { pairs } = await get('/api/quality/raters');
   byId('agreement').hidden = false;
+  const { pairs } = await get('/api/quality/raters').finally(() => { byId('comparing').hidden = true; });
   byId('noPairs').hidden = pairs.length > 0;
   fill(byId('pairsHead'), ...[pairs].filter((found) => found.length).map(() => make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) })))));
-  fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: number(pair[name], pair.episodes) })))));
+  fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: cell(name, pair[name], pair.episodes) })))));
 }
 
 async function showDisputed() {
@@ -218,10 +219,10 @@ addEventListener('keydown', (event) => {
   const step = film?.plan?.strip_every ?? 1;
   /** @type {Object<string, () => any>} */
   const acts = { '+': () => mark(1), j: () => mark(1), '-': () => mark(-1), k: () => mark(-1), a: copyClusters, Delete: remove, ArrowLeft: () => film.want(film.shown - step), ArrowRight: () => film.want(film.shown + step) };
-  const act = acts[keyName(event)];
-  if (!act) return;
+  const key = keyName(event);
+  if (!acts[key]) return;
   event.preventDefault();
-  act();
+  if (!event.repeat || key.startsWith('Arrow')) acts[key]();
 });
 
 if (person.roles.includes('research')) await guarded(showRaters);
