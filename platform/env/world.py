@@ -119,16 +119,17 @@ class WorldSpec:
         """The no-op movement, int8 [frames_per_step, components]."""
         return self._rest.copy()
 
-    def check(self, part: Literal["image", "vector"], array: NDArray[Any]) -> None:
-        """Checks a part of a view. Writing it into another shape or type would repeat or round it silently, and numbers
-        that are not finite would end training at an update that has nothing to do with them.
+    def check(self, part: Literal["image", "vector"], array: NDArray[Any] | None) -> None:
+        """Checks a part of a view that this spec promises. NumPy would repeat or round another one silently.
 
         Raises:
-            ValueError: it has another shape or type than this spec says, or a vector has NaN or infinity.
+            ValueError: it is missing or has another shape or type, or a vector has NaN or infinity.
         """
         shape = tuple(self.image or ()) if part == "image" else (self.vector,)
         dtype = "uint8" if part == "image" else "float32"
         promised = f"{self.name} promises that the {part} has shape {shape} and type {dtype}"
+        if array is None:
+            raise ValueError(f"{promised}, but a view came without one; change the world's views, or its spec")
         if not isinstance(array, np.ndarray):  # of a world of another package, whose types nothing has checked
             raise ValueError(f"{promised}, but in a view it is a {type(array).__name__}; change the world's views")
         if array.shape != shape or array.dtype != dtype:
