@@ -80,10 +80,7 @@ class WorldSpec:
             "roles": (self.roles in ALLOWED_ROLES, " or ".join(map(repr, ALLOWED_ROLES)) + ", in this order"),
             "frames_per_step": (_is_whole(self.frames_per_step, least=1), "a whole number of 1 or more"),
             "frames_per_second": (_is_number(speed) and 0 < speed < math.inf, "a number above 0"),
-            "image": (
-                self.image is None or _is_picture_shape(self.image),
-                "(height, width, 3), or None for no pictures",
-            ),
+            "image": (self.image is None or _is_picture_shape(self.image), "(height, width, 3), or None for none"),
             "vector": (_is_whole(self.vector, least=0), "a whole number, 0 for no vector"),
             "movement": (_are_components(self.movement), "a tuple of Component, () for no movement"),
             "poses": (_is_whole(self.poses, least=0), "a whole number, 0 for no poses"),
@@ -154,8 +151,8 @@ class WorldSpec:
 class View:
     """Observation of one player at one step. Never holds ground truth."""
 
-    image: Image | None = None
-    vector: NDArray[np.float32] | None = None
+    image: Image | None = None  # uint8 [H, W, 3], as the spec says
+    vector: NDArray[np.float32] | None = None  # [spec.vector], of finite numbers
     heard: str = ""  # the other player's last utterance
     said: str = ""  # this player's own last utterance
 
@@ -170,16 +167,16 @@ class View:
 class Action:
     """Action of one player in one step: a movement of `frames_per_step` frames, and optionally an utterance."""
 
-    movement: Movement
-    utterance: str | None = None
+    movement: Movement  # int8 [frames_per_step, components]
+    utterance: str | None = None  # None: silence
 
 
 @dataclass(frozen=True)
 class Start:
     """Start of an episode: a seed for a new one, or a saved state to continue."""
 
-    seed: int | None = None
-    state: bytes | None = None
+    seed: int | None = None  # from 0 to 2**63 - 1
+    state: bytes | None = None  # as `World.state` saved it
 
     def __post_init__(self) -> None:
         if (self.seed is None) == (self.state is None):
@@ -193,9 +190,9 @@ class Start:
 class Outcome:
     """Result of one step."""
 
-    views: Mapping[str, View]
+    views: Mapping[str, View]  # of the roles in `observers`
     done: bool = False  # the world ended the episode; time limits are applied by the caller
-    env_reward: float = 0.0
+    env_reward: float = 0.0  # of this step, as `reinforce.reward=world` pays it
     info: Mapping[str, Any] = field(default_factory=dict)
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 
