@@ -348,7 +348,7 @@ class WorldConformance(ABC):
             if world.step({world.spec.solver: action}, observers=()).done:
                 break
             if expert.finished:
-                repeated = expert.act(world).utterance  # as in a recording, which goes on for a while
+                repeated = expert.act(world).utterance  # as in a recording, which continues for a while
                 assert repeated is None, (
                     f"{what}: the expert has finished and says {repeated!r}; let `act` stay silent from then on, since "
                     "a clone learns to repeat it"

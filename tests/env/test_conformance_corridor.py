@@ -43,6 +43,33 @@ class TestCorridor(WorldConformance):
         return registry.make("corridor", length=7)
 
 
+class TestCorridorWithTheQuestion(WorldConformance):
+    """The corridor whose source also has the question of the page."""
+
+    def make_world(self) -> World:
+        corridor: Any = import_module("corridor_world")
+        (code,) = [block for block in PYTHON.findall(PAGE.read_text()) if "class AskLength(" in block]
+        asked: dict[str, Any] = dict(vars(corridor))
+        exec(code, asked)
+
+        class Asking(corridor.Ends):  # type: ignore[misc]
+            kinds = probes = ("walk", "length")
+
+            def sample(self, kind: str, rng: np.random.Generator) -> Any:
+                return asked["AskLength"](str(self.last + 1)) if kind == "length" else super().sample(kind, rng)
+
+            def load(self, fields: Any) -> Any:
+                asks = fields["kind"] == "length"
+                return asked["AskLength"](fields["answer"]) if asks else super().load(fields)
+
+        class AskingCorridor(corridor.Corridor):  # type: ignore[misc]
+            def tasks(self) -> Any:
+                return Asking(self.config.length - 1)
+
+        made: World = AskingCorridor(corridor.CorridorConfig())
+        return made
+
+
 def test_its_expert_and_its_mistake_go_to_opposite_ends() -> None:
     world = registry.make("corridor")
     for misheard in (False, True):
