@@ -26,5 +26,8 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
     expected = {"index.html", "architecture.html", "settings.html", "reference/learner.html"}
     assert expected | {"reference/env-playhouse.html"} <= set(pages)
     assert "interplay.learner.vtrace.vtrace" in pages["reference/learner.html"]
+    worlds = pages["reference/env.html"]
+    assert '<span class="nf">WorldSpec</span>' in worlds, "a dataclass has its parameters"
+    assert "frames in one agent step" in worlds, "a field has its comment"
     assert [found for text in pages.values() for found in LOADED.findall(text)] == []
     assert not [style for style in tmp_path.rglob("*.css") if "url(http" in style.read_text()]

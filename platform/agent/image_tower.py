@@ -22,6 +22,9 @@ PIXEL_MEAN = 102.0  # design choice: pixels become about zero on average and one
 PIXEL_SCALE = 64.0  # a power of 2, so that dividing by it is exact
 
 
+ROUNDING = 1e-2  # by which an image's features may differ between batches, relative to the largest
+
+
 class TowerOutput(NamedTuple):
     """Features of N images."""
 
@@ -81,13 +84,17 @@ def make_tower(config: AgentConfig, image: tuple[int, int, int], text_width: int
     tower = create(SETTING, config.image_tower, ImageTower, config, image, text_width, called=called)  # type: ignore[type-abstract]  # an abstract base is meant
     if problem := _wrong_size(tower):
         raise ValueError(f"{named}: {problem}")
-    pictures = torch.zeros(2, *image, dtype=torch.uint8)
+    noise = torch.randint(256, (2, *image), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    text = None if text_width is None else torch.zeros(2, text_width)
+    tower.train()
     try:
         with torch.no_grad():
-            output = tower(pictures, None if text_width is None else torch.zeros(2, text_width), True)
+            output = tower(noise, text, True)
+            if not (problem := _wrong_output(tower, output)):
+                problem = _depends(output, tower(noise[:1], None if text is None else text[:1], True))
     except Exception as error:  # whatever the code of another package raises
-        raise ValueError(f"{named} fails on {list(pictures.shape)}, two black images: {error!r}") from error
-    if problem := _wrong_output(tower, output):
+        raise ValueError(f"{named} fails on {list(noise.shape)}, two images of noise: {error!r}") from error
+    if problem:
         raise ValueError(f"{named}: {problem}")
     return tower
 
@@ -102,7 +109,7 @@ def _wrong_size(tower: ImageTower) -> str:
 
 
 def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
-    """What is wrong with its output for two images."""
+    """What is wrong with its output for two images; "" if nothing is."""
     if not isinstance(output, TowerOutput):
         return f"forward returns a TowerOutput, got {type(output).__name__}"
     grid, plain = output
@@ -114,6 +121,23 @@ def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
     if not isinstance(plain, Tensor) or plain.shape != (2, 2 * tower.channels):
         got = list(plain.shape) if isinstance(plain, Tensor) else plain
         return f"plain of two images is [2, {2 * tower.channels}], twice its channels, got {got}"
+    for name, tensor in output._asdict().items():
+        if tensor.dtype != torch.float32:
+            return f"{name} is float32, got {tensor.dtype}; convert it, as by {name}.float()"
+        if not tensor.isfinite().all():
+            return f"{name} of two images of noise has NaN or infinity"
+    return ""
+
+
+def _depends(pair: TowerOutput, alone: TowerOutput) -> str:
+    """Whether the output for an image is another one without a second image; "" if it is the same up to rounding."""
+    for name, both, one in zip(TowerOutput._fields, pair, alone, strict=True):
+        assert both is not None and one is not None, "plain was requested"
+        if (both[:1] - one).abs().max() > ROUNDING * both.abs().max():
+            return (
+                f"{name} of an image differs alone and in a batch of two, so it depends on the other image (batch "
+                "normalization) or on chance (dropout); keep such layers in evaluation mode in the tower's `train`"
+            )
     return ""
 
 

@@ -68,16 +68,22 @@ def _comments_of(cls: type[Any]) -> Mapping[str, str]:
     """The comment of each field of a dataclass, those of its bases included."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if not is_dataclass(base):
-            continue
-        source = textwrap.dedent(inspect.getsource(base))
-        trailing, alone = _comments(source)
-        (declared,) = ast.parse(source).body
-        assert isinstance(declared, ast.ClassDef)
-        for statement in declared.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                ends = [trailing[line] for line in _lines(statement) if line in trailing]
-                found[statement.target.id] = " ".join(ends or _above(statement.lineno, alone))
+        if is_dataclass(base):
+            found |= field_comments(inspect.getsource(base))
+    return found
+
+
+def field_comments(source: str) -> Mapping[str, str]:
+    """The comment of each annotated field in the source of one class; "" for a field without one."""
+    source = textwrap.dedent(source)
+    trailing, alone = _comments(source)
+    (declared,) = ast.parse(source).body
+    assert isinstance(declared, ast.ClassDef)
+    found = {}
+    for statement in declared.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            ends = [trailing[line] for line in _lines(statement) if line in trailing]
+            found[statement.target.id] = " ".join(ends or _above(statement.lineno, alone))
     return found
 
 

@@ -30,10 +30,12 @@ class Task(ABC):
     if TYPE_CHECKING:  # read-only to type checkers, so that a subclass has a field, an attribute or a property
 
         @property
-        def kind(self) -> str: ...
+        def kind(self) -> str:
+            """One of the kinds of its `TaskSource`."""
 
         @property
-        def instruction(self) -> str: ...
+        def instruction(self) -> str:
+            """What the setter says to give the task."""
 
         @property
         def answer(self) -> str | None:
@@ -117,7 +119,8 @@ class Expert(ABC):
 
     @abstractmethod
     def act(self, world: World) -> Action:
-        """The next action, computed from ground truth (`world.facts()`)."""
+        """The next action, computed from ground truth (`world.facts()`). Once it has finished it is still asked for
+        actions, which keep the task done, and says nothing more."""
 
 
 def progress_of(task: Task, facts: Any) -> float:

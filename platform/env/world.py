@@ -116,16 +116,17 @@ class WorldSpec:
         """The no-op movement, int8 [frames_per_step, components]."""
         return self._rest.copy()
 
-    def check(self, part: Literal["image", "vector"], array: NDArray[Any]) -> None:
-        """Checks a part of a view. Writing it into another shape or type would repeat or round it silently, and numbers
-        that are not finite would end training at an update that has nothing to do with them.
+    def check(self, part: Literal["image", "vector"], array: NDArray[Any] | None) -> None:
+        """Checks a part of a view that this spec promises. NumPy would repeat or round another one silently.
 
         Raises:
-            ValueError: it has another shape or type than this spec says, or a vector has NaN or infinity.
+            ValueError: it is missing or has another shape or type, or a vector has NaN or infinity.
         """
         shape = tuple(self.image or ()) if part == "image" else (self.vector,)
         dtype = "uint8" if part == "image" else "float32"
         promised = f"{self.name} promises that the {part} has shape {shape} and type {dtype}"
+        if array is None:
+            raise ValueError(f"{promised}, but a view came without one; change the world's views, or its spec")
         if not isinstance(array, np.ndarray):  # of a world of another package, whose types nothing has checked
             raise ValueError(f"{promised}, but in a view it is a {type(array).__name__}; change the world's views")
         if array.shape != shape or array.dtype != dtype:
@@ -150,8 +151,8 @@ class WorldSpec:
 class View:
     """Observation of one player at one step. Never holds ground truth."""
 
-    image: Image | None = None
-    vector: NDArray[np.float32] | None = None
+    image: Image | None = None  # uint8 [H, W, 3], as the spec says
+    vector: NDArray[np.float32] | None = None  # [spec.vector], of finite numbers
     heard: str = ""  # the other player's last utterance
     said: str = ""  # this player's own last utterance
 
@@ -166,16 +167,16 @@ class View:
 class Action:
     """Action of one player in one step: a movement of `frames_per_step` frames, and optionally an utterance."""
 
-    movement: Movement
-    utterance: str | None = None
+    movement: Movement  # int8 [frames_per_step, components]
+    utterance: str | None = None  # None: silence
 
 
 @dataclass(frozen=True)
 class Start:
     """Start of an episode: a seed for a new one, or a saved state to continue."""
 
-    seed: int | None = None
-    state: bytes | None = None
+    seed: int | None = None  # from 0 to 2**63 - 1
+    state: bytes | None = None  # as `World.state` saved it
 
     def __post_init__(self) -> None:
         if (self.seed is None) == (self.state is None):
@@ -189,9 +190,9 @@ class Start:
 class Outcome:
     """Result of one step."""
 
-    views: Mapping[str, View]
+    views: Mapping[str, View]  # of the roles in `observers`
     done: bool = False  # the world ended the episode; time limits are applied by the caller
-    env_reward: float = 0.0
+    env_reward: float = 0.0  # of this step, as `reinforce.reward=world` pays it
     info: Mapping[str, Any] = field(default_factory=dict)
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 

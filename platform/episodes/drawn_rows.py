@@ -60,6 +60,17 @@ class RowDrawer:
                 self._cache.keep((self._episode, self._role, row), found[row], size)
         return list(found.values())
 
+    def parts(self, part: Literal["image", "vector"], start: int, stop: int) -> list[NDArray[Any]]:
+        """A part of the views of the rows from `start` to `stop` (exclusive).
+
+        Raises:
+            ValueError: the world shows it in another form than its spec promises.
+        """
+        arrays: list[NDArray[Any]] = [getattr(view, part) for view in self.views(start, stop)]
+        for array in arrays:
+            self._world.spec.check(part, array)
+        return arrays
+
 
 class DrawnRows:
     """The pictures or the vectors of all rows of an episode [N + 1, ...], drawn when they are read as a slice."""
@@ -78,10 +89,9 @@ class DrawnRows:
         """One row [...], or consecutive ones [rows, ...]."""
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(len(self))
-            return np.stack([getattr(view, self._part) for view in self._drawer.views(start, stop)])
+            return np.stack(self._drawer.parts(self._part, start, stop))
         row = range(len(self))[rows]
-        array: NDArray[Any] = getattr(self._drawer.views(row, row + 1)[0], self._part)
-        return array
+        return self._drawer.parts(self._part, row, row + 1)[0]
 
     @property
     def nbytes(self) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task, progress_of
 from interplay.env.world import Action, View, World
+from interplay.episodes.recorder import check_returned
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 
 KindWeights = Mapping[str, float]
@@ -37,8 +38,14 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
         )
     known = (*tasks.kinds, *tasks.optional_kinds)
     weights = _checked_weights(world, "kinds", kinds, known, usual=tasks.kinds)
+
+    def sample(kind: str) -> Task:
+        task = tasks.sample(kind, rng)
+        check_returned(world.spec, "tasks().sample", task, Task)
+        return task
+
     try:
-        return _sample_feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
+        return _sample_feasible(world, weights, sample, rng)
     except InfeasibleTask as refusal:
         if not (others := [kind for kind in tasks.kinds if not weights.get(kind)]):
             raise

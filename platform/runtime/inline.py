@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
+from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score, read_only
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes, to_tensors
@@ -39,6 +40,7 @@ class InlineRollouts:
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # see `read_only`
 
     def take(
         self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
@@ -82,7 +84,7 @@ class InlineRollouts:
             self._actor.load_weights(fetch(), version)
             unroll = self._actor.unroll()
         with self._heartbeats["reward"][0].busy("scores"):
-            scored = checked_score(self._function, unroll.arrays, self._lane_state)
+            scored = checked_score(self._function, read_only(unroll.arrays), self._lane_state)
         self._lane_state = scored.lane_state
         return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
 

@@ -16,6 +16,7 @@ import pytest
 
 from interplay.env import registry
 from interplay.env.conformance import WorldConformance
+from interplay.env.task import Expert
 from interplay.env.world import Action, Outcome, Start, World
 
 PAGE = Path(__file__).parents[2] / "docs" / "worlds.md"
@@ -40,6 +41,33 @@ def corridor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 class TestCorridor(WorldConformance):
     def make_world(self) -> World:
         return registry.make("corridor", length=7)
+
+
+class TestCorridorWithTheQuestion(WorldConformance):
+    """The corridor whose source also has the question of the page."""
+
+    def make_world(self) -> World:
+        corridor: Any = import_module("corridor_world")
+        (code,) = [block for block in PYTHON.findall(PAGE.read_text()) if "class AskLength(" in block]
+        asked: dict[str, Any] = dict(vars(corridor))
+        exec(code, asked)
+
+        class Asking(corridor.Ends):  # type: ignore[misc]
+            kinds = probes = ("walk", "length")
+
+            def sample(self, kind: str, rng: np.random.Generator) -> Any:
+                return asked["AskLength"](str(self.last + 1)) if kind == "length" else super().sample(kind, rng)
+
+            def load(self, fields: Any) -> Any:
+                asks = fields["kind"] == "length"
+                return asked["AskLength"](fields["answer"]) if asks else super().load(fields)
+
+        class AskingCorridor(corridor.Corridor):  # type: ignore[misc]
+            def tasks(self) -> Any:
+                return Asking(self.config.length - 1)
+
+        made: World = AskingCorridor(corridor.CorridorConfig())
+        return made
 
 
 def test_its_expert_and_its_mistake_go_to_opposite_ends() -> None:
@@ -74,6 +102,12 @@ def what_was_said_outlives_the_episode(self: Any, start: Start, observers: Any =
 def any_state_is_welcome(self: Any, start: Start, observers: Any = None) -> Any:
     known = start.state is None or b"corridor" in start.state
     return self.honest.reset(self, start if known else Start(seed=0), observers)
+
+
+@breaks("reset")
+def only_small_seeds_are_known(self: Any, start: Start, observers: Any = None) -> Any:
+    assert start.seed is None or start.seed < 2**32, "as numpy.random.RandomState"
+    return self.honest.reset(self, start, observers)
 
 
 @breaks("state")
@@ -152,6 +186,23 @@ def the_expert_gives_up_before_the_end(self: Any) -> Any:
 @breaks("tasks")
 def progress_never_arrives(self: Any) -> Any:
     return with_task(self, progress=lambda task, facts: 0.5)
+
+
+@breaks("tasks")
+def the_expert_repeats_that_it_is_there(self: Any) -> Any:
+    return with_task(self, expert=lambda task, world: Talker(type(task).__mro__[1].expert(task, world)))
+
+
+class Talker(Expert):
+    """Says in each step after it has arrived that it is there."""
+
+    def __init__(self, walker: Expert) -> None:
+        self.walker = walker
+
+    def act(self, world: World) -> Action:
+        action = self.walker.act(world)
+        self.finished = self.walker.finished
+        return replace(action, utterance="here" if self.finished else None)
 
 
 def with_task(world: Any, **methods: Any) -> Any:

@@ -15,7 +15,7 @@ from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env import registry
-from interplay.env.world import Action, Start, World
+from interplay.env.world import Action, Start, View, World
 from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role, resimulate
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
@@ -96,6 +96,28 @@ def test_only_the_rows_of_a_window_are_drawn_and_the_cached_ones_not_again(tmp_p
     assert world.drawn == 20, "pictures and vectors of a row are drawn together"
     window.episode.images[window.start + 10 : window.stop + 5]
     assert world.drawn == 25
+
+
+@pytest.mark.parametrize(
+    ("image", "seen"),
+    [
+        (None, "came without one"),
+        (np.zeros((7, 8, 3), np.uint8), r"shape \(7, 8, 3\)"),
+        (np.zeros((8, 8, 1), np.uint8), r"shape \(8, 8, 1\)"),  # NumPy would repeat it
+        (np.zeros((8, 8, 3), np.float32), "type float32"),  # NumPy would round it
+    ],
+)
+def test_a_redrawn_picture_that_the_spec_does_not_promise_is_refused(image: Any, seen: str) -> None:
+    class OtherPictures(Corridor):
+        def view(self, role: str) -> View:
+            return dataclasses.replace(super().view(role), image=image)
+
+    decoded = decode_for_role(record_episode(Corridor(), 3)[0], "solver", world=OtherPictures())
+    assert decoded.images is not None
+    with pytest.raises(ValueError, match=f"corridor promises that the image has shape .*{seen}"):
+        decoded.images[0:2]
+    with pytest.raises(ValueError, match=seen):
+        decoded.images[0]
 
 
 def test_poses_are_read_window_by_window() -> None:

@@ -29,6 +29,13 @@ def test_it_speaks_once_after_its_delay_and_remembers_what_it_asked() -> None:
     assert player.finished
 
 
+def test_a_world_that_samples_no_task_is_refused_by_the_name_of_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = NumberLine()
+    monkeypatch.setattr(type(world.tasks()), "sample", lambda source, kind, rng: None)
+    with pytest.raises(ValueError, match=r"^`tasks\(\).sample` of the world .* returned NoneType, and it returns Task"):
+        episode(setter(kinds={"walk": 1.0}))
+
+
 def test_delays_cover_their_whole_range() -> None:
     player = setter(delay_steps=(0, 2))
     delays = set()

@@ -12,12 +12,14 @@ import torch
 from outcomes import read_ledger
 
 from interplay.actors.episode_returns import EpisodeReturns, FinishedEpisodes, TaskReturn
+from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentState
+from interplay.agent.unroll import Unroll
 from interplay.core.running_clock import MAX_GAP_SECONDS
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.reward_functions import LaneState
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, FlowMetrics, Ledger, SourceStats
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
@@ -213,6 +215,24 @@ def test_the_state_of_several_workers_is_refused_inline(state: dict[str, Any]) -
     kind = "actors" if "lanes" in state else "datasets"
     with pytest.raises(CheckpointError, match=rf"continue with runtime=ray runtime\.{kind}=2"):
         source.load_state(state)
+
+
+class ChangingReward(RewardFunction):
+    """Changes the unroll that the learner trains on."""
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        arrays["env_reward"][:] = 1
+        return ScoredUnroll(arrays["env_reward"][:-1], lane_state)
+
+
+def test_a_reward_that_changes_the_arrays_is_refused_inline() -> None:
+    arrays = {"last": np.zeros((5, 2), bool), "env_reward": np.zeros((5, 2), np.float32)}
+    actor: Any = PlaceholderActor()
+    actor.load_weights, actor.unroll = (lambda weights, version: None), (lambda: Unroll(arrays))
+    rollouts = InlineRollouts(actor=actor, function=ChangingReward(), reference=None, overlap=False)
+    with pytest.raises(ValueError, match="read-only"):
+        rollouts.take(lambda: dict, 0, ahead=False)
+    assert not arrays["env_reward"].any() and arrays["env_reward"].flags.writeable
 
 
 def error_message(*typed: str) -> str:

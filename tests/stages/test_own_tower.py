@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tiny_runs import interplay, refused, tiny
 
+from interplay.agent.image_tower import make_tower
+from interplay.agent.sizes import AgentConfig
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner import checkpoint
@@ -53,6 +55,37 @@ class Failing(Patches):
         return TowerOutput(self.patches(image), None)
 
 
+class Half(Patches):
+    def forward(self, image, text, plain=True):
+        grid, pooled = super().forward(image, text, plain)
+        return TowerOutput(grid.half(), pooled)
+
+
+class Normalized(Patches):
+    def forward(self, image, text, plain=True):
+        grid, pooled = super().forward(image, text, plain)
+        return TowerOutput(grid / 0, pooled)
+
+
+class Batched(Patches):
+    def __init__(self, config, image, text_width):
+        super().__init__(config, image, text_width)
+        self.features = nn.Sequential(self.features, nn.BatchNorm2d(self.channels))
+
+
+class Frozen(Batched):
+    def train(self, mode=True):
+        super().train(mode)
+        self.features[1].eval()
+        return self
+
+
+class Dropping(Patches):
+    def __init__(self, config, image, text_width):
+        super().__init__(config, image, text_width)
+        self.features = nn.Sequential(self.features, nn.Dropout(0.2))
+
+
 class NoTower(nn.Module):
     pass
 """
@@ -89,7 +122,11 @@ def test_an_agent_with_the_tower_of_the_documentation_goes_through_all_stages(pa
         ("my_towers:Unpooled", "plain of two images is [2, 128], twice its channels, got None"),
         ("my_towers:Listed", "the grid is a tensor, got list"),
         ("my_towers:Tuple", "forward returns a TowerOutput, got tuple"),
-        ("my_towers:Failing", "fails on [2, 16, 24, 3], two black images: RuntimeError("),
+        ("my_towers:Failing", "fails on [2, 16, 24, 3], two images of noise: RuntimeError("),
+        ("my_towers:Half", "grid is float32, got torch.float16; convert it, as by grid.float()"),
+        ("my_towers:Normalized", "grid of two images of noise has NaN or infinity"),
+        ("my_towers:Batched", "grid of an image differs alone and in a batch of two"),
+        ("my_towers:Dropping", "keep such layers in evaluation mode in the tower's `train`"),
     ],
 )
 def test_a_tower_that_cannot_be_used_is_refused_before_anything_is_recorded(
@@ -98,6 +135,12 @@ def test_a_tower_that_cannot_be_used_is_refused_before_anything_is_recorded(
     said = refused("demo", tiny(tmp_path, f"agent.image_tower={tower}"), capsys)
     assert f"agent.image_tower={tower}" in said and problem in said
     assert not (tmp_path / "run").exists()
+
+
+def test_a_tower_with_batch_normalization_in_evaluation_mode_is_accepted(package: Path) -> None:
+    config = AgentConfig(image_tower="my_towers:Frozen")
+    tower = make_tower(config, (16, 24, 3), None)
+    assert tower.training and not tower.features[1].training  # type: ignore[index, union-attr]
 
 
 def test_another_form_of_name_is_refused() -> None:
