@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from functools import lru_cache
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,30 @@ def _composed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose, "hydra_compose", composed)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    """Keeps the figures of reports by what they show: reports of copies of one run mostly show the same. Each figure
+    takes a seventh of a second, and a report has up to thirty."""
+    from interplay.evaluation import figures
+
+    drawn: dict[bytes, figures.SvgFigure] = {}
+
+    def keeping(draw: Callable[..., figures.SvgFigure]) -> Callable[..., figures.SvgFigure]:
+        def draw_once(*arguments: Any, **named: Any) -> figures.SvgFigure:
+            shown = pickle.dumps((draw.__name__, arguments, named))
+            if shown not in drawn:
+                drawn[shown] = draw(*arguments, **named)
+            return drawn[shown]
+
+        return draw_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, draw in list(vars(figures).items()):
+            if isfunction(draw) and draw.__annotations__.get("return") == "SvgFigure":
+                patch.setattr(figures, name, keeping(draw))
         yield
 
 
