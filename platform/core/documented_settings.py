@@ -15,6 +15,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, Literal
 
 
@@ -64,6 +65,7 @@ def kind_of(hint: Any) -> str:
     return "null" if hint is types.NoneType else str(hint.__name__)
 
 
+@cache
 def _comments_of(cls: type[Any]) -> Mapping[str, str]:
     """The comment of each field of a dataclass, those of its bases included."""
     found: dict[str, str] = {}
