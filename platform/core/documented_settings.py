@@ -37,7 +37,7 @@ def documented_settings(config: Any, prefix: str = "") -> Iterator[DocumentedSet
         config: an instance. Its fields that are dataclasses are sections.
         prefix: of the keys, with its dot, such as "env.".
     """
-    comments, hints = _comments_of(type(config)), typing.get_type_hints(type(config))
+    comments, hints = _comments_of(typing.cast(Any, type(config))), typing.get_type_hints(type(config))
     for each in fields(config):
         key, value, comment = f"{prefix}{each.name}", getattr(config, each.name), comments[each.name]
         if is_dataclass(value):
