@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import fields
+from typing import Any, cast
 
 from interplay.core.settings_validation import UNKNOWN, setting_types
 from interplay.core.typed_name import setting_of
@@ -99,4 +100,4 @@ def _names_of_world(world: str) -> list[str]:
         of = registry.config_type(world)
     except (ValueError, ModuleNotFoundError):  # not installed
         return []
-    return [] if of is None else list(setting_types(of, "env."))
+    return [] if of is None else list(setting_types(cast(Any, of), "env."))

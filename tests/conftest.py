@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import gc
-import re
+import pickle
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from functools import lru_cache
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A run's folder in the form that Hydra gets, without signs that have a meaning in its grammar.
-PLAIN_FOLDER = re.compile(r"\+\+run\.dir=(/[\w/.-]+)")
 NO_BROWSER = "no chromium here (apt-get install chromium)"
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,26 +31,52 @@ def _default_sighup() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _composed_once() -> Iterator[None]:
-    """Keeps what Hydra composes: a test types the same settings with several verbs, and other tests type them with
-    another folder. Each composition takes a tenth of a second. All are still translated, checked and validated."""
-    from omegaconf import OmegaConf
+    """Keeps what Hydra composes of the groups in conf/: most tests type the same, and each composition takes a tenth
+    of a second. Hydra's own function then applies the values; all are translated, checked and validated as ever."""
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra.core.override_parser.overrides_parser import OverridesParser
 
     from interplay.launch import compose
 
     made = compose.hydra_compose
-    kept = lru_cache(128)(lambda name, overrides: made(name, overrides=list(overrides)))
+    kept = lru_cache(128)(lambda name, groups: made(name, overrides=list(groups)))
 
     def composed(name: str, overrides: list[str]) -> Any:
-        folders = [found for override in overrides if (found := PLAIN_FOLDER.fullmatch(override))]
-        if len(folders) != 1:
-            return kept(name, tuple(overrides))
-        others = tuple(override for override in overrides if override != folders[0][0])
-        config = deepcopy(kept(name, others))
-        OmegaConf.update(config, "run.dir", folders[0][1], force_add=True)
+        values = [word for word in overrides if word.startswith("++") and not word.startswith("++hydra.")]
+        groups = [word for word in overrides if word not in values]
+        parsed = OverridesParser.create().parse_overrides(values)
+        if not all(word[0].isalpha() for word in groups) or any(value.is_sweep_override() for value in parsed):
+            return made(name, overrides=overrides)  # their order matters, or Hydra refuses them
+        config = deepcopy(kept(name, tuple(groups)))
+        ConfigLoaderImpl._apply_overrides_to_config(parsed, config)
         return config
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose, "hydra_compose", composed)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    """Keeps the figures of reports by what they show: reports of copies of one run mostly show the same. Each figure
+    takes a seventh of a second, and a report has up to thirty."""
+    from interplay.evaluation import figures
+
+    drawn: dict[bytes, figures.SvgFigure] = {}
+
+    def keeping(draw: Callable[..., figures.SvgFigure]) -> Callable[..., figures.SvgFigure]:
+        def draw_once(*arguments: Any, **named: Any) -> figures.SvgFigure:
+            shown = pickle.dumps((draw.__name__, arguments, named))
+            if shown not in drawn:
+                drawn[shown] = draw(*arguments, **named)
+            return drawn[shown]
+
+        return draw_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, draw in list(vars(figures).items()):
+            if isfunction(draw) and draw.__annotations__.get("return") == "SvgFigure":
+                patch.setattr(figures, name, keeping(draw))
         yield
 
 

@@ -15,6 +15,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, Literal
 
 
@@ -36,7 +37,7 @@ def documented_settings(config: Any, prefix: str = "") -> Iterator[DocumentedSet
         config: an instance. Its fields that are dataclasses are sections.
         prefix: of the keys, with its dot, such as "env.".
     """
-    comments, hints = _comments_of(type(config)), typing.get_type_hints(type(config))
+    comments, hints = _comments_of(typing.cast(Any, type(config))), typing.get_type_hints(type(config))
     for each in fields(config):
         key, value, comment = f"{prefix}{each.name}", getattr(config, each.name), comments[each.name]
         if is_dataclass(value):
@@ -64,6 +65,7 @@ def kind_of(hint: Any) -> str:
     return "null" if hint is types.NoneType else str(hint.__name__)
 
 
+@cache
 def _comments_of(cls: type[Any]) -> Mapping[str, str]:
     """The comment of each field of a dataclass, those of its bases included."""
     found: dict[str, str] = {}

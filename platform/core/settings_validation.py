@@ -72,8 +72,10 @@ def unknown_setting(path: str, known: Collection[str]) -> str:
     return f"{UNKNOWN}{did_you_mean(path.rpartition('.')[2], known)}"
 
 
-def setting_types(of: type[Any], prefix: str = "") -> dict[str, Any]:
-    """The dotted name of every setting of a dataclass and of those in it, with its type."""
+@cache
+def setting_types(of: type[Any], prefix: str = "") -> Mapping[str, Any]:
+    """The dotted name of every setting of a dataclass and of those in it, with its type. Cached, because every typed
+    setting is looked up in it."""
     found: dict[str, Any] = {}
     for entry in fields(of):
         hint, name = _hints(of)[entry.name], f"{prefix}{entry.name}"

@@ -14,15 +14,6 @@ from interplay.stages.shared_parts import start_from
 PAID_BY_TRUTH = ("reinforce.reward=scripted", "reinforce.actor.progress=true")
 
 
-@pytest.fixture(scope="module")
-def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with recordings and a cloned agent."""
-    root = tmp_path_factory.mktemp("cloned")
-    interplay("collect", tiny(root))
-    interplay("clone", tiny(root))
-    return root
-
-
 @pytest.mark.parametrize("verb", ["collect-agent", "evaluate", "continue"])
 def test_a_device_that_is_not_here_is_refused_by_every_stage_that_plays(
     verb: str, cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,43 +39,55 @@ def best_push_path(
     options = []
     for angle in np.arange(PUSH_DIRECTIONS) * math.tau / PUSH_DIRECTIONS:
         start = (thing.xy[0] - run_up * math.cos(angle), thing.xy[1] - run_up * math.sin(angle))
-        if push_path_is_free(facts, role, thing, start, held):
-            turn = abs(predicates.wrap_angle(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
-            options.append((predicates.route_length(facts, body, start) + TURN_COST_M * turn, start))
-    return PushPath(min(options)[1], thing.xy) if options else None
+        turn = abs(predicates.wrap_angle(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
+        options.append((predicates.route_length(facts, body, start) + TURN_COST_M * turn, start))
+    obstacles = _Obstacles(facts, role, thing, held)
+    return next((PushPath(start, thing.xy) for _, start in sorted(options) if obstacles.leave_free(start)), None)
 
 
 def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
     """Whether a player can walk straight from `start` at a thing and push it on. Things in or on it move along."""
-    x, y = thing.xy
-    length = math.dist(start, (x, y))
-    if length == 0.0:
-        return False
-    along = ((x - start[0]) / length, (y - start[1]) / length)
-    ignored = {other.index for other in facts.things if predicates.edge_distance(other.xy, thing) == 0.0}
-    ignored |= set() if held is None else {held}
-    ground = Ground(facts, role, ignored)
-    line_is_free = not ground.price(_line(start, along, length + FREE_BEYOND_M)).any()
-    return line_is_free and _thing_fits(facts, thing, along, ignored)
+    return _Obstacles(facts, role, thing, held).leave_free(start)
+
+
+class _Obstacles:
+    """What is in the way of a player that pushes a thing on; `held`: as in `best_push_path`."""
+
+    def __init__(self, facts: HouseFacts, role: str, thing: Thing, held: int | None) -> None:
+        ignored = {other.index for other in facts.things if predicates.edge_distance(other.xy, thing) == 0.0}
+        ignored |= set() if held is None else {held}
+        self._facts, self._thing, self._ground = facts, thing, Ground(facts, role, ignored)
+        self._low = [
+            other
+            for other in facts.things
+            if other.index not in ignored and other.held_by is None and predicates.bottom(other) < predicates.top(thing)
+        ]
+
+    def leave_free(self, start: XY) -> bool:
+        """See `push_path_is_free`."""
+        x, y = self._thing.xy
+        length = math.dist(start, (x, y))
+        if length == 0.0:
+            return False
+        along = ((x - start[0]) / length, (y - start[1]) / length)
+        line_is_free = not self._ground.price(_line(start, along, length + FREE_BEYOND_M)).any()
+        return line_is_free and self._thing_fits(along)
+
+    def _thing_fits(self, along: XY) -> bool:
+        """Whether the way ahead of the thing is wide enough for it."""
+        room = next(room for room in self._facts.rooms if room.name == self._thing.room)
+        half_width = max(self._thing.half_extents[:2])
+        return all(
+            predicates.outside(room, (x, y)) <= -half_width
+            and all(predicates.edge_distance((x, y), other) >= half_width for other in self._low)
+            for x, y in _line(self._thing.xy, along, FREE_BEYOND_M).tolist()
+        )
 
 
 def _line(start: XY, along: XY, length: float, spacing: float = PUSH_SPACING_M) -> Points:
     steps = np.arange(0.0, length, spacing)[:, None]
     points: Points = np.asarray(start) + steps * np.asarray(along)
     return points
-
-
-def _thing_fits(facts: HouseFacts, thing: Thing, along: XY, ignored: Collection[int]) -> bool:
-    """Whether the way ahead of a thing is wide enough for it."""
-    room = next(room for room in facts.rooms if room.name == thing.room)
-    others = [other for other in facts.things if other.index not in ignored and other.held_by is None]
-    low = [other for other in others if predicates.bottom(other) < predicates.top(thing)]
-    half_width = max(thing.half_extents[:2])
-    return all(
-        predicates.outside(room, (x, y)) <= -half_width
-        and all(predicates.edge_distance((x, y), other) >= half_width for other in low)
-        for x, y in _line(thing.xy, along, FREE_BEYOND_M).tolist()
-    )
 
 
 MIN_ARM_M = 1.65  # from the eye to the tool, to reach down to the floor well ahead of the feet
