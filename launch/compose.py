@@ -32,6 +32,7 @@ from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
 from interplay.stages.run import recorded_command
+from interplay.stages.stage_folder import CONFIG_FILE
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
@@ -79,6 +80,11 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
         named_as = f"name a run with run.name=NAME and, if it is not in {RUNS}/, run.dir=FOLDER"
         known = did_you_mean(root.name, names_of_runs(root.parent))
         raise SettingsError([f"{RECORDED}: {error}; {named_as}.{known}"]) from error
+    if typed is None:
+        again = "type the settings of this run again, of which the file has every value"
+        raise SettingsError(
+            [f"{RECORDED}: {root / CONFIG_FILE} is of an older version, without typed settings; {again}"]
+        )
     words = [f"run.seed={seed}", *typed]
     replaced = {setting_of(word) for word in overrides}
     if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
