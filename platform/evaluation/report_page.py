@@ -282,7 +282,7 @@ def _stages(data: ReportData) -> list[tuple[str, str, str]]:
     rows = [
         (
             stage.name,
-            _duration(stage.seconds),
+            _duration(stage.seconds) + ", not finished" * (not stage.finished),
             ", ".join(f"{key} {_cell(value)}" for key, value in stage.numbers.items()),
         )
         for stage in data.stages
