@@ -231,6 +231,8 @@ def no_setting(word: str, words: Sequence[str]) -> str:
     """What is wrong with a word that is not KEY=VALUE, among the words typed."""
     if not word.strip():
         return "an argument is empty, as by a variable of the shell that is not set; leave it out"
+    if split := _split_value(words[: words.index(word)], words[words.index(word) :]):
+        return f"{word!r} is a part of a value with spaces, which is to be quoted; type {shlex.quote(split)}"
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
         return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
@@ -242,6 +244,18 @@ def no_setting(word: str, words: Sequence[str]) -> str:
         " or ".join(f"{group}={word}" for group in groups) or "KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"
     )
     return f"{word!r} is no setting; type {example}"
+
+
+def _split_value(before: Sequence[str], words: Sequence[str]) -> str:
+    """The setting whose mapping or list the shell has split at spaces, from `before` on into `words`; else empty."""
+    setting = before[-1] if before else ""
+    if not KEY.match(setting.lstrip("+")) or setting.partition("=")[2][:1] not in ("{", "["):
+        return ""
+    for word in ("", *words):
+        setting = f"{setting} {word}".rstrip()
+        if all(setting.count(left) == setting.count(right) for left, right in ("{}", "[]")):
+            return setting if word else ""
+    return ""
 
 
 def unreadable(override: str) -> str:
