@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NoReturn
@@ -180,6 +180,7 @@ def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Confi
     takes = VERBS[verb].takes
     named = [word for word in typed if word.strip() and not KEY.match(word.lstrip("+"))] if takes else []
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
+    _refuse_replaced(verb, config, {setting_of(word) for word in typed})
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
     problems = {} if swept else ineffective_settings(config, {setting_of(word) for word in typed})
@@ -202,6 +203,17 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
     if takes == "person":
         return replace(config, forget=replace(config.forget, person=_person(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
+
+
+def _refuse_replaced(verb: str, config: Config, typed: Collection[str]) -> None:
+    """Refuses a typed setting for which the verb has a value of its own."""
+    if verb == "round" and "run.round" in typed:
+        raise SettingsError([f"round {config.run.round} names the round already; leave run.round out"])
+    if verb == "orderings" and "run.seed" in typed:
+        seeds = ",".join(map(str, config.orderings.seeds))
+        raise SettingsError(
+            [f"orderings runs the seeds of orderings.seeds=[{seeds}]; set that, and leave run.seed out"]
+        )
 
 
 def _refuse_unnamed_variants(config: Config, typed: Sequence[str]) -> None:

@@ -32,6 +32,7 @@ from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
 from interplay.stages.config import Config
 from interplay.stages.run import recorded_command
+from interplay.stages.stage_folder import CONFIG_FILE
 
 GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
@@ -79,6 +80,11 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
         named_as = f"name a run with run.name=NAME and, if it is not in {RUNS}/, run.dir=FOLDER"
         known = did_you_mean(root.name, names_of_runs(root.parent))
         raise SettingsError([f"{RECORDED}: {error}; {named_as}.{known}"]) from error
+    if typed is None:
+        again = "type the settings of this run again, of which the file has every value"
+        raise SettingsError(
+            [f"{RECORDED}: {root / CONFIG_FILE} is of an older version, without typed settings; {again}"]
+        )
     words = [f"run.seed={seed}", *typed]
     replaced = {setting_of(word) for word in overrides}
     if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
@@ -225,6 +231,8 @@ def no_setting(word: str, words: Sequence[str]) -> str:
     """What is wrong with a word that is not KEY=VALUE, among the words typed."""
     if not word.strip():
         return "an argument is empty, as by a variable of the shell that is not set; leave it out"
+    if split := _split_value(words[: words.index(word)], words[words.index(word) :]):
+        return f"{word!r} is a part of a value with spaces, which is to be quoted; type {shlex.quote(split)}"
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
         return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
@@ -236,6 +244,18 @@ def no_setting(word: str, words: Sequence[str]) -> str:
         " or ".join(f"{group}={word}" for group in groups) or "KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"
     )
     return f"{word!r} is no setting; type {example}"
+
+
+def _split_value(before: Sequence[str], words: Sequence[str]) -> str:
+    """The setting whose mapping or list the shell has split at spaces, from `before` on into `words`; else empty."""
+    setting = before[-1] if before else ""
+    if not KEY.match(setting.lstrip("+")) or setting.partition("=")[2][:1] not in ("{", "["):
+        return ""
+    for word in ("", *words):
+        setting = f"{setting} {word}".rstrip()
+        if all(setting.count(left) == setting.count(right) for left, right in ("{}", "[]")):
+            return setting if word else ""
+    return ""
 
 
 def unreadable(override: str) -> str:

@@ -1,8 +1,8 @@
 """Memory that a stage needs at the least, compared with what this machine and its GPU have, before anything starts.
 
-Counted are the arrays of the unrolls, the weights, the activations kept for the backward pass, the worlds and the
-requests for episodes. The remaining needs (the interpreter, caches, copies) are smaller and are not counted, so a
-stage that passes may still run out of memory, but one that is refused would have.
+Counted are the arrays of the unrolls, the weights, the activations kept for the backward pass, the worlds, the
+requests for episodes and the processes of `workers`. The remaining needs (the interpreter, caches, copies) are smaller
+and are not counted, so a stage that passes may still run out of memory, but one that is refused would have.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
 from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
+from interplay.launch.idle_cores import SECTIONS
 from interplay.launch.machine import total_memory
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import Unavailable, find_device
@@ -36,6 +38,7 @@ GIGABYTE = 1e9
 TRAINED = ("clone", "reward", "reinforce")  # the stages with a learner
 WORDS = 500  # assumed size of the vocabulary; embeddings are a small part of the weights
 WORLD_BYTES = 600_000  # one world after its first reset, measured with one room of the Playhouse
+PROCESS_BYTES = 100_000_000  # one process of `workers` of its own, measured with one room of the Playhouse
 REQUEST_BYTES = 1_400  # one episode that is still to be recorded or played: its seeds and random stream, measured
 COPIES_OF_WEIGHTS = 4  # the weights, their gradients and the two moments of Adam
 # Share of the estimated activations that is certain. Measured peaks of one update: 1.5 times the estimate with the nano
@@ -152,6 +155,8 @@ def memory_needs(
     on_gpu = gpu(getattr(config, group).learner.device) if group in TRAINED else None
     if (available := total_memory(root)) is not None:
         needs = dict(_host_needs(config, group, with_network=on_gpu is None))
+        if count := _processes(config, stage):
+            needs[f"{count:,} processes of {SECTIONS[stage]}.workers"] = float(count * PROCESS_BYTES)
         found.append(MemoryNeed(stage, "this machine", needs, available, _remedy(config, stage)))
     if on_gpu is not None:
         needs = dict(_gpu_needs(config, group))
@@ -182,6 +187,23 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
             )
         if with_network:
             yield from _update_needs(config, stage, layout, ranks=1)
+
+
+def _processes(config: Config, stage: str) -> int:
+    """How many processes of `workers` a stage starts: no more than there are units of its work."""
+    if stage not in SECTIONS:
+        return 0
+    if stage == "evaluate":
+        probes = config.evaluate.episodes * max(1, len(config.evaluate.kinds))
+        return min(config.evaluate.workers, ceil(probes / config.evaluate.lanes))
+    if stage == "continue":
+        continuations = config.continuation.scenarios * config.continuation.continuations
+        return min(config.continuation.workers, ceil(continuations / config.continuation.lanes))
+    collect = config.collect_agent if stage == "collect-agent" else config.collect
+    episodes = collect.episodes + collect.heldout
+    if stage == "mark":
+        return min(config.mark.workers, episodes * len(config.mark.raters))
+    return min(collect.workers, episodes if collect.solver == "scripted" else ceil(episodes / collect.lanes))
 
 
 def _gpu_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
@@ -294,6 +316,11 @@ def _gpu_remedy(config: Config, stage: str, available: float) -> str:
 
 
 def _remedy(config: Config, stage: str) -> str:
+    if stage in SECTIONS:
+        section = SECTIONS[stage]
+        settings = getattr(config, section)
+        sizes = [name for name in ("workers", "lanes", "episodes") if getattr(settings, name, 0)]
+        return f"lower {' or '.join(f'{section}.{name}' for name in sizes)}"
     stage = settings_group(stage)
     if stage in TRAINED:
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
@@ -301,7 +328,7 @@ def _remedy(config: Config, stage: str) -> str:
             f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), {_smaller_agent(config.agent)}, "
             f"or keep fewer activations, as with {stage}.learner.accumulate=2 or {stage}.learner.recompute=10"
         )
-    return f"lower {stage}.lanes or {stage}.episodes"
+    return ""  # such a stage needs nothing that is counted
 
 
 def _smaller_agent(agent: AgentConfig) -> str:

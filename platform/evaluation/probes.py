@@ -13,7 +13,7 @@ import json
 import logging
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -279,6 +279,11 @@ def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:
         rows = sorted((each.index, each.seed, each.instruction) for each in probes if each.kind == kind)
         found[kind] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
     return found
+
+
+def common_limit(results: Sequence[ProbeResult]) -> int:
+    """The time limit of most probes, in steps; 0 for files of older versions, which do not state it."""
+    return Counter(result.limit for result in results).most_common(1)[0][0]
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:

@@ -34,6 +34,7 @@ class StageRecord:
     name: str
     seconds: float
     numbers: Mapping[str, float | int | str] = field(default_factory=dict)
+    finished: bool = True  # False while it runs, and if it was stopped or has failed
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def render_page(data: ReportData) -> str:
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
             for stage, metrics in data.curves.items()
         },
-        throughput=[(item.stage, f"{item.steps_per_second:,.0f}") for item in data.throughput],
+        throughput=[(item.stage, _number(item.steps_per_second)) for item in data.throughput],
         stages=_stages(data),
     )  # fmt: skip
 
@@ -282,7 +282,7 @@ def _stages(data: ReportData) -> list[tuple[str, str, str]]:
     rows = [
         (
             stage.name,
-            _duration(stage.seconds),
+            _duration(stage.seconds) + ", not finished" * (not stage.finished),
             ", ".join(f"{key} {_cell(value)}" for key, value in stage.numbers.items()),
         )
         for stage in data.stages
@@ -308,4 +308,6 @@ def _range(counts: Sequence[int]) -> str:
 
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60:,} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"

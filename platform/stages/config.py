@@ -49,6 +49,8 @@ class RunConfig:
             raise ValueError(
                 f"run.name names one folder under run.dir, got {self.name!r}; type for example run.name=mine"
             )
+        if not self.dir:
+            raise ValueError(f"run.dir is the folder of all runs, got {self.dir!r}; type run.dir=. for this folder")
         if self.dir.startswith("~"):
             raise ValueError(f"run.dir={self.dir} would be a folder called ~ here; type run.dir=$HOME{self.dir[1:]}")
         if self.seed < 0:

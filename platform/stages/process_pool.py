@@ -51,12 +51,13 @@ def map_in_processes(
     Args:
         make: called in each process before its first unit; returns the function of a unit. Its argument returns True
             once the present unit is to be given up. The function is pickled, as are the units and their results.
-        stopped: once it returns True, no further unit begins; those under way end and are yielded.
+        stopped: once it returns True, no further unit begins; those under way end and are yielded, unless their
+            process has died.
         overdue: once it returns True, processes give up the units under way.
 
     Raises:
         Exception: what `make` or a unit raised; a RuntimeError that names it if it can't be made again in this process.
-        WorkerFailed: a process died.
+        WorkerFailed: a process died, and no stop is requested.
     """
     context = _start_server(make)
     give_up = context.Event()
@@ -79,6 +80,8 @@ def map_in_processes(
                 if wait([waiting[0]], timeout=POLL_SECONDS).done:
                     yield waiting.popleft().result(timeout=0)
         except BrokenProcessPool as broken:
+            if stopped():  # by a SIGTERM to the whole process group, as that of `timeout`, which ends the processes too
+                return
             raise WorkerFailed(
                 f"one of {workers} processes died: killed, perhaps for lack of memory, or crashed in a library, whose "
                 "place is printed above then. What is finished is kept, and the same command continues; the setting "

@@ -22,7 +22,7 @@ from interplay.evaluation.free_play import free_play_shares
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, LiveResults, judged_requests
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
-from interplay.evaluation.probes import ProbeResult, mean_measures, on_same_probes, success_steps
+from interplay.evaluation.probes import ProbeResult, common_limit, mean_measures, on_same_probes, success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
     LEARNED,
@@ -232,7 +232,7 @@ def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
         numbers["from"] = ", ".join(f"{count:,} {kind}" for kind, count in learned_from.items())
     if name == REWARD and snapshot.exists():
         numbers["marks by"] = ", ".join(f"{rater}: {count:,}" for rater, count in marks_by_rater(run).items())
-    return StageRecord(name, record["seconds"], numbers)
+    return StageRecord(name, record["seconds"], numbers, finished=record["finished"])
 
 
 def marks_by_rater(run: Run) -> dict[str, int]:
@@ -256,8 +256,8 @@ def _probes(
 ) -> ProbeResults:
     """The results of the agents that played the same probes; `found` is a result of `on_same_probes`."""
     folder = run.stage(evaluate_stage.STAGE)
-    steps = run.config.evaluate.steps
     rows = [row for results in found.values() for row in results]
+    steps = common_limit(rows) or run.config.evaluate.steps
     hold = max(row.hold for row in rows)
     return ProbeResults(
         success_step={labels[name]: success_steps(results) for name, results in found.items()},

@@ -7,7 +7,7 @@ from dataclasses import replace
 from interplay.actors.row_writer import RowWriter
 from interplay.env.world import WorldSpec
 from interplay.episodes.snapshot import Snapshot
-from interplay.evaluation.probes import on_same_probes, success_steps
+from interplay.evaluation.probes import common_limit, on_same_probes, success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
 from interplay.stages.episode_snapshot import TRAIN, training_marks
@@ -23,11 +23,12 @@ def rounds_on_probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     found = {"clone": read_results(run.stage("round-1/evaluate"), "bc")}
     for number in range(1, newest_round(run.root) + 1):
         found[f"round {number}"] = read_results(run.stage(f"round-{number}/evaluate"), "bc_rl")
-    played, steps = on_same_probes(found), run.config.evaluate.steps
+    played = on_same_probes(found)
     if sum(name != "clone" for name in played) < 2:
         return None
     before, newest = list(played)[-2:]
     rows = [row for results in played.values() for row in results]
+    steps = common_limit(rows) or run.config.evaluate.steps
     return ProbeResults(
         success_step={name: success_steps(results) for name, results in played.items()},
         steps=steps,

@@ -261,20 +261,21 @@ def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
 def recorded_words(root: Path) -> tuple[str, ...]:
     """The settings that the last command of the run in `root` was typed with; none if they can't be read."""
     try:
-        return recorded_command(root)[1]
+        return recorded_command(root)[1] or ()
     except ValueError:
         return ()
 
 
-def recorded_command(root: Path) -> tuple[int, tuple[str, ...]]:
-    """The seed of the run in `root`, and the settings that its last command was typed with.
+def recorded_command(root: Path) -> tuple[int, tuple[str, ...] | None]:
+    """The seed of the run in `root`, and the settings that its last command was typed with; None if it was one of an
+    older version, which did not record them.
 
     Raises:
         ValueError: its configuration can't be read.
     """
     try:
         recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
-        return int(recorded["seed"]), tuple(map(str, recorded.get("typed", ())))
+        return int(recorded["seed"]), tuple(map(str, recorded["typed"])) if "typed" in recorded else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{root} has no readable {CONFIG_FILE} ({error!r})") from error
 
@@ -288,10 +289,10 @@ def _check_same_world(root: Path, config: Config) -> None:
     both = before.keys() & now.keys()
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
-        typed = " ".join(map(shlex.quote, recorded_words(root)))
-        again = "This run has the default settings of env"
+        _, typed = recorded_command(root)
+        again = "Type the settings of this run again" if typed is None else "This run has the default settings of env"
         if typed:
-            again = f"Type the settings of this run again, or run.settings=recorded in their place: {typed}"
+            again = f"Type the settings of this run again, or run.settings=recorded in their place: {shlex.join(typed)}"
         raise StageConflict(
             f"{root} holds episodes of another world ({first_of(changed)}). {again} ({root / CONFIG_FILE} has all), or "
             "give the new world a run of its own with run.name=..."

@@ -126,6 +126,20 @@ def test_a_script_in_any_text_is_inert() -> None:
     assert shown.count("&lt;img src=x onerror=alert(1)&gt;") > 20
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(9.96, "10.0 s"), (125.0, "2 min 05 s"), (3600.0, "1 h 00 min"), (4e6, "1,111 h 06 min")]
+)
+def test_durations_are_in_units_of_their_size(seconds: float, told: str) -> None:
+    page = render_page(ReportData(stages=[StageRecord("reinforce", seconds, {})]))
+    assert f">{told}<" in page
+
+
+def test_a_slow_stage_is_not_said_to_make_no_steps() -> None:
+    rates = [StageThroughput("clone", 0.34), StageThroughput("collect", 4.6), StageThroughput("reward", 81234.4)]
+    page = render_page(ReportData(throughput=rates))
+    assert all(f">{told}<" in page for told in ("0.34", "4.6", "81,234"))
+
+
 def test_figures_take_their_ink_from_the_page(whole: str) -> None:
     assert "var(--ink)" in whole
     assert "#102030" not in whole

@@ -49,6 +49,11 @@ def machine(root: Path, gigabytes: float) -> Path:
         ("clone", "clone.dataset.blocks=1000000000", "1000000000 x 2 lanes x 9 rows"),
         ("collect", "collect.episodes=1000000000", "GB for 1,000,000,002 episodes to record"),
         ("evaluate", "evaluate.lanes=1000000000", "GB for 1,000,000,000 worlds"),
+        ("collect", "collect.episodes=30000 collect.workers=20000", "GB for 20,000 processes of collect.workers"),
+        ("collect-agent", "collect_agent.episodes=39998 collect_agent.workers=90000", "for 20,000 processes of coll"),
+        ("mark", "collect.episodes=30000 mark.workers=20000", "2,000.0 GB for 20,000 processes of mark.workers"),
+        ("evaluate", "evaluate.episodes=40000 evaluate.workers=90000", "GB for 20,000 processes of evaluate.workers"),
+        ("continue", "continuation.scenarios=90000 continuation.workers=20000", "20,000 processes of continuation.w"),
         ("clone", "agent.channels=[65536,65536]", "for the network and its optimizer"),
         ("demo", "reward.dataset.lanes=1000000000", "reward needs at least "),
     ],
@@ -56,7 +61,7 @@ def machine(root: Path, gigabytes: float) -> Path:
 def test_sizes_beyond_the_memory_are_refused_with_the_arithmetic(
     verb: str, setting: str, arithmetic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(verb, tiny(tmp_path, setting), capsys)
+    said = refused(verb, tiny(tmp_path, *setting.split()), capsys)
     assert arithmetic in said and "GB of memory, and this machine has" in said
     assert "lower " in said
     assert not (tmp_path / "run").exists()

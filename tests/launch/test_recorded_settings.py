@@ -240,6 +240,21 @@ def test_recorded_settings_need_a_run(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "run.settings" in said and "recorded" in said
 
 
+def test_settings_that_an_older_version_did_not_record_are_not_taken_for_the_defaults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interplay("collect", tiny(tmp_path))
+    file = tmp_path / "run/config.json"
+    config = json.loads(file.read_text())
+    del config["run"]["typed"]
+    file.write_text(json.dumps(config))
+    named = [f"run.dir={tmp_path}", "run.name=run"]
+    said = refused("clone", [*named, "run.settings=recorded"], capsys, code=2)
+    assert f"{file} is of an older version" in said and "type the settings of this run again" in said
+    said = refused("clone", named, capsys)
+    assert f"Type the settings of this run again ({file} has all)" in said and "default" not in said
+
+
 def test_a_preset_that_is_not_typed_again_is_warned_of(
     cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -29,6 +29,16 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
         (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
         (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
+        (
+            ["collect.setter.kinds={go:", "60,", "color:", "1}", "run.seed=2"],
+            "'60,' is a part of a value with spaces, which is to be quoted; type "
+            "'collect.setter.kinds={go: 60, color: 1}'",
+        ),
+        (
+            ["env.objects=[2,3]", "[4]"],
+            "'[4]' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m",
+        ),
+        (["env.objects=[2,", "3"], "'3' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
         (["paper"], "'paper' is no setting; type experiment=paper or gpu=paper"),
         (["experiment=demo,paper"], "type one, or interplay sweep VERB experiment=demo,paper to run a verb with each"),
         (["env=room,playhouse"], "type one, or interplay sweep VERB env=room,playhouse to run a verb with each"),

@@ -131,6 +131,16 @@ def test_probes_are_played_again_where_success_has_to_last_longer(evaluated: Pat
     assert len(content(root, "bc.json")["counterfactuals"]) == 6
 
 
+def test_a_report_states_the_limits_that_the_probes_had(evaluated: Path, tmp_path: Path) -> None:
+    root = copied(evaluated, tmp_path)
+    record = root / "run/evaluate/stage.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "finished": False}))
+    interplay("report", tiny(root, "evaluate.steps=40"))
+    page = (root / "run/report.html").read_text()
+    assert "probe episodes solved within 2.1 s, and held" in page, "8 steps, whatever is typed for the report"
+    assert page.count("s, not finished<") == 1, "the evaluation alone"
+
+
 def test_results_of_another_holding_time_are_not_compared(
     evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from processes import becomes_true, is_running
 
+from interplay.runtime.crashes import WorkerFailed
 from interplay.stages.process_pool import map_in_processes
 
 HANGS_SECONDS = 40.0
@@ -70,6 +73,23 @@ def test_signals_of_the_terminal_reach_no_process_of_a_pool() -> None:
     script = Path(__file__).with_name("interrupted_pool.py")
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
     assert (result.stdout, result.stderr) == ("[0, 2, 4]\n", "")
+
+
+def terminated(begun: Path, stopped: Callable[[], bool]) -> Callable[[int], int]:
+    def work(unit: int) -> int:
+        begun.touch()
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(HANGS_SECONDS)
+        return unit
+
+    return work
+
+
+def test_a_stop_that_also_ends_the_processes_is_no_failure(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    assert list(map_in_processes(partial(terminated, begun), [0, 1], workers=1, stopped=begun.exists)) == []
+    with pytest.raises(WorkerFailed, match="one of 1 processes died"):
+        list(map_in_processes(partial(terminated, begun), [0, 1], workers=1))
 
 
 def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_path: Path) -> None:
