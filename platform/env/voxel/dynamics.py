@@ -279,8 +279,9 @@ def _touches(x: Any, y: Any, z: Any, cy: Any, cx: Any, cz: Any) -> Any:
 
 
 @compiled
-def _raise(grid: Any, body: Any, y: Any, x: Any, z: Any) -> Any:
-    """Lifts a body that moves by cells onto the cell at its feet, if there is room. Returns whether there was."""
+def _raise(grid: Any, body: Any, y: Any) -> Any:
+    """Lifts a body that moves by cells onto the cell at its feet, in layer `y`, if there is room. Returns whether there
+    was."""
     if math.floor(np.float64(body[Y]) + _SKIN) != y or y + 1 > CEILING:
         return False
     if not _box_free(grid, np.float64(body[X]), float(y + 1), np.float64(body[Z])):
@@ -313,7 +314,7 @@ def act(grid: Any, body: Any, command: Any, way: Any) -> Any:
     if not _stock_left(grid, color):
         return False
     jumps = way == CELLS and command[_JUMP] > 0.5
-    if _touches(px, py, pz, fy, fx, fz) and not (jumps and _raise(grid, body, fy, fx, fz)):
+    if _touches(px, py, pz, fy, fx, fz) and not (jumps and _raise(grid, body, fy)):
         return False
     grid[fy, fx, fz] = color
     return True
