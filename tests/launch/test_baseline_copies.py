@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from tiny_runs import copied, interplay, opened, tiny
 
+from interplay.env.world import Start
 from interplay.episodes.episode import Mark, new_episode_id
+from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
@@ -59,6 +61,28 @@ def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_ru
     assert set(learned[0]) == {"ar-reward.db", "own-reward.db", "shuffled_marks-reward.db"}
     assert learned[0] == learned[1]
     assert {mark[1] for mark in learned[0]["own-reward.db"][2]} == {"own"}
+
+
+def test_a_baseline_learns_from_no_session_that_began_before_its_run_learned_and_ended_later(
+    rewarded: Path, tmp_path: Path
+) -> None:
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[success]")
+    run = opened(settings)
+    world = run.make_world()
+    session = EpisodeRecorder(world, players={"solver": {"kind": "human"}}, world_config=run.config.env)
+    session.begin(seed=1, views=world.reset(Start(seed=1)))
+    with run.store() as store:
+        store.add_marks([Mark(store.ids(split="train")[0], "ann", 1, 1)])
+    interplay("reinforce", settings)
+    session.record({}, world.step({}))
+    world.close()
+    with run.store() as store:
+        store.append(session.finish())
+    train_baselines(run)
+    learned, own = (
+        Snapshot(run.snapshot_path("reinforce").with_name(f"{name}.db")) for name in ("success-reinforce", "reinforce")
+    )
+    assert learned.ids == own.ids
 
 
 def marks_of(snapshot: Snapshot) -> list[tuple[str, str, int, int]]:
