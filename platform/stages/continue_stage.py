@@ -32,7 +32,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_shorter
+from interplay.stages.baselines import refuse_replaced, refuse_shorter
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
@@ -56,12 +56,13 @@ def continue_scenarios(run: Run) -> None:
     Raises:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the scenarios.
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
-            fewer updates than the run.
+            fewer updates than the run, or from a stage that has been trained again from the start since.
         Interrupted: a signal requested a stop; finished continuations are kept.
         StageConflict: another process is at work in this stage, or trained an agent while it continued.
     """
     if not stages_of(run):
         raise CheckpointError(f"{run.root} has no agent to continue; type: {run.command('clone')}")
+    refuse_replaced(run)
     refuse_shorter(run)
     with run.stage(CONTINUE).locked(WORK_LOCK):
         _continue(run)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_runs import copied, interplay, opened, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.env.world import Start
 from interplay.episodes.episode import Mark, new_episode_id
@@ -17,6 +17,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
+from interplay.stages.baselines import replaced_stages
 
 
 def test_a_baseline_leaves_the_dashboard_of_its_run_alone(cloned: Path, tmp_path: Path) -> None:
@@ -118,3 +119,36 @@ def test_more_recordings_outdate_a_baseline_only_where_its_run_would_learn_from_
     shutil.rmtree(run.root / "reward")
     with pytest.raises(ValueError, match=r"baselines/ar \(collect\.episodes: 4 -> 6\).*remove their folders"):
         train_baselines(run)
+
+
+def test_baselines_of_stages_that_were_trained_from_the_start_again_are_refused(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fewer = (
+        "evaluate.expert=false",
+        "evaluate.chance=false",
+        "evaluate.counterfactuals=0",
+        "continuation.expert=false",
+    )
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[bc_long,success]", *fewer, "continuation.scenarios=1")
+    interplay("reinforce", settings)
+    run = opened(settings)
+    train_baselines(run)
+    interplay("evaluate", settings)
+    interplay("clone", [*settings, "clone.training.updates=6"])
+    assert not any(replaced_stages(run, name) for name in run.config.baselines), "trained further, it is the same"
+    interplay("collect", [*settings, "collect.episodes=6"])
+    for stage in ("clone", "reward", "reinforce"):
+        shutil.rmtree(run.root / stage)
+        interplay(stage, settings)
+    for verb in ("evaluate", "continue"):
+        said = refused(verb, settings, capsys)
+        assert "baselines/bc_long (clone)" in said and "baselines/success (clone, reward)" in said
+        assert "interplay demo" in said and "'baselines=[bc_long,success]'" in said
+    with pytest.raises(
+        ValueError, match=r"baselines/bc_long \(clone was trained again from the start\).*remove their folders"
+    ):
+        train_baselines(opened(tiny(tmp_path, "baselines=[bc_long]", "collect.episodes=6")))
+    for name in ("bc_long", "success"):
+        shutil.rmtree(run.root / "baselines" / name)
+    interplay("evaluate", settings)
