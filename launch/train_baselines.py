@@ -12,7 +12,7 @@ from typing import Any
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.baselines import FOLDER, Baseline, baseline_config, baseline_of
+from interplay.stages.baselines import FOLDER, Baseline, baseline_config, baseline_of, replaced_stages
 from interplay.stages.clone_stage import SETTER_STAGE
 from interplay.stages.config import Config
 from interplay.stages.episode_snapshot import RECORDING
@@ -113,6 +113,8 @@ def refuse_outdated(run: Run, names: Iterable[str]) -> None:
         for stage in ORDER[: ORDER.index(stages[0])] if folder.exists() else ():
             copied, current = ({} if stage in ignored else _made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
+        if stages[0] == "clone":
+            outdated += [f"{folder} ({stage} was trained again from the start)" for stage in replaced_stages(run, name)]
     if outdated:
         raise ValueError(
             f"these baselines began as copies of {run.root}, whose stages have changed since: {', '.join(outdated)}; "

@@ -80,7 +80,7 @@ class EpisodeMeta:
     world_version: int
     world_config: Mapping[str, Any]  # settings of the world
     seed: int
-    created: float  # seconds since 1970
+    created: float  # when its recording ended, in seconds since 1970; when it began, in files of older versions
     round: int
     frames: int  # = steps * frames_per_step
     frames_per_step: int

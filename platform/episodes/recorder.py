@@ -25,7 +25,6 @@ class _Draft:
 
     id: str
     seed: int
-    created: float
     initial_state: bytes
     heard: str = ""  # what the solver has heard, by the utterances recorded so far
     actions: dict[str, list[NDArray[np.int8]]] = field(default_factory=dict)
@@ -88,15 +87,14 @@ class EpisodeRecorder:
         seed: int,
         views: Mapping[str, View],
         id: str | None = None,  # noqa: A002 - the word for it in the metadata
-        created: float | None = None,
     ) -> None:
         """Starts an episode from the views of the reset just made; an unfinished one is dropped.
 
-        `id` and `created` (seconds since 1970) are those of an episode that is executed again, by default new ones.
+        `id` is that of an episode that is executed again, by default a new one.
         """
         state = self._world.state()
         check_returned(self._world.spec, "state", state, bytes)
-        draft = _Draft(id or new_episode_id(), seed, created or time.time(), state)
+        draft = _Draft(id or new_episode_id(), seed, state)
         draft.actions = {role: [] for role in self._world.spec.roles}
         for role in self._world.spec.roles:
             draft.control[role] = [(0, self._players.get(role, {}).get("kind", "scripted"))]
@@ -133,11 +131,6 @@ class EpisodeRecorder:
     def id(self) -> str:
         """The id of the current episode."""
         return self._current_draft().id
-
-    @property
-    def created(self) -> float:
-        """When the current episode began, in seconds since 1970."""
-        return self._current_draft().created
 
     @property
     def initial_state(self) -> bytes:
@@ -180,15 +173,18 @@ class EpisodeRecorder:
         draft.env_reward.append(outcome.env_reward)
         self._observe(outcome.views, frame)
 
-    def finish(self, ended: str | None = None) -> Episode:
-        """Returns the episode, and says why one with people ended. Raises ValueError if no step was recorded."""
+    def finish(self, ended: str | None = None, *, created: float | None = None) -> Episode:
+        """Returns the episode, and says why one with people ended. Raises ValueError if no step was recorded.
+
+        `created` is the time, in seconds since 1970, at which an episode that is executed again ended; by default now.
+        """
         draft = self._current_draft()
         if not draft.env_reward:
             raise ValueError("an episode without a single step cannot be stored; record at least one step")
         self._draft = None
         spec = self._world.spec
         return Episode(
-            meta=self._meta(draft, ended),
+            meta=self._meta(draft, ended, time.time() if created is None else created),
             initial_state=draft.initial_state,
             actions={role: np.concatenate(chunks).astype(np.int8) for role, chunks in draft.actions.items()},
             env_reward=np.array(draft.env_reward, np.float32),
@@ -197,7 +193,7 @@ class EpisodeRecorder:
             vectors={role: np.stack(vectors) for role, vectors in draft.vectors.items()},
         )
 
-    def _meta(self, draft: _Draft, ended: str | None) -> EpisodeMeta:
+    def _meta(self, draft: _Draft, ended: str | None, created: float) -> EpisodeMeta:
         spec = self._world.spec
         return EpisodeMeta(
             id=draft.id,
@@ -205,7 +201,7 @@ class EpisodeRecorder:
             world_version=spec.version,
             world_config=self._world_config,
             seed=draft.seed,
-            created=draft.created,
+            created=created,
             round=self._round,
             frames=self._frame(draft),
             frames_per_step=spec.frames_per_step,

@@ -295,8 +295,9 @@ class EpisodeStore(EpisodeCatalog):
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
         With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs. With
-        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only episodes that began,
-        and marks and ratings that were made, up to then; those of the raters `always` count whenever they were made.
+        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only episodes whose
+        recording ended, and marks and ratings that were made, up to then; those of the raters `always` count whenever
+        they were made.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.

@@ -88,6 +88,7 @@ def measure_chance(
             draws=draws,
             interval=(rate.low, rate.high),
             hold=drawn[0].hold,
+            limit=drawn[0].limit,
             probes=digests[kind],
             measures={name: by_kind[kind] for name, by_kind in measures.items() if by_kind},
         )

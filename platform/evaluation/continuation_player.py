@@ -30,6 +30,7 @@ class ContinuationResult:
     limit: int
     hold: int
     answer: str | None = None
+    scenario_digest: str = ""  # `Scenario.digest`; "" in files of older versions
 
 
 @dataclass
@@ -138,6 +139,7 @@ class ContinuationPlayer:
             limit=self._limit,
             hold=self._hold,
             answer=play.task.answer,
+            scenario_digest=play.scenario.digest,
         )
         episode = play.recorder.finish()
         context = play.scenario.episode.meta

@@ -89,6 +89,7 @@ class ChanceLevel:
     draws: int = 1  # random movers that played each probe; `random` is their mean
     interval: tuple[float, float] | None = None  # of `random`; None: computed exactly, or one draw of an old version
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
+    limit: int = 0  # time limit of the probes, in steps; 0 in files of older versions
     probes: str = ""  # digest of their houses and words; "" in files of older versions
     # What the tasks measure of the two players, "resting" and "random"; empty in files of older versions.
     measures: Mapping[str, MeasureMeans] = field(default_factory=dict)

@@ -5,7 +5,8 @@ The continuations of one scenario are alike, so every interval over several scen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,16 +24,44 @@ from interplay.evaluation.estimates import (
 )
 from interplay.evaluation.report_data import ScenarioResults
 
+logger = logging.getLogger(__name__)
+
 SCENARIO_BOOTSTRAP_SEED = 20221124  # fixed, so that reports of the same results have the same numbers
 
 
-def steps_by_scenario(results: Iterable[ContinuationResult], scenarios: Collection[str]) -> dict[str, Float64Array]:
-    """The step of success of each continuation of these scenarios, nan without success; [continuations] each."""
+def on_same_scenarios(by_agent: Mapping[str, Sequence[ContinuationResult]]) -> dict[str, Sequence[ContinuationResult]]:
+    """The results of the first agent that has any, and of those that continued the same scenarios with the same time
+    limit and holding time; others are named in a warning.
+
+    Results of older versions do not state the digest of their scenario; their instruction is compared.
+    """
+    continued = {agent: results for agent, results in by_agent.items() if results}
+    first = next(iter(continued), "")
+    for agent in list(continued)[1:]:
+        ours, theirs = continued[first], continued[agent]
+        stated = all(each.scenario_digest for each in (*ours, *theirs))
+        if _scenarios_of(ours, stated) != _scenarios_of(theirs, stated):
+            logger.warning(
+                "%s continued other scenarios than %s, or with other limits, so the report does not compare it",
+                *(agent, first),
+            )
+            del continued[agent]
+    return continued
+
+
+def _scenarios_of(results: Iterable[ContinuationResult], digests: bool) -> set[tuple[str, str, str, int, int, str]]:
+    return {
+        (each.scenario, each.kind, each.instruction, each.limit, each.hold, each.scenario_digest if digests else "")
+        for each in results
+    }
+
+
+def steps_by_scenario(results: Iterable[ContinuationResult]) -> dict[str, Float64Array]:
+    """The step of success of each continuation by scenario, nan without success; [continuations] each."""
     steps: dict[str, list[float]] = {}
     for result in sorted(results, key=lambda each: each.continuation):
-        if result.scenario in scenarios:
-            reached = np.nan if result.success_step is None else float(result.success_step)
-            steps.setdefault(result.scenario, []).append(reached)
+        reached = np.nan if result.success_step is None else float(result.success_step)
+        steps.setdefault(result.scenario, []).append(reached)
     return {scenario: np.array(reached) for scenario, reached in steps.items()}
 
 

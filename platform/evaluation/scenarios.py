@@ -7,8 +7,11 @@ context with the recorded actions as their own, and act from then on; the record
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -69,6 +72,22 @@ class Scenario:
     def steps(self) -> int:
         """Steps of the context, with the step of the instruction."""
         return self.episode.meta.steps
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that an agent meets and is judged by: another suite has other scenarios under the same names."""
+        episode, meta = self.episode, self.episode.meta
+        facts = {
+            "kind": self.kind,
+            "world": [meta.world, meta.world_version, meta.frames_per_step],
+            "said": [asdict(each) for each in meta.utterances],
+            "task": meta.tasks[-1],
+        }
+        content = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        content.update(episode.initial_state)
+        for role, actions in sorted(episode.actions.items()):
+            content.update(f"{role} {actions.shape}".encode() + actions.tobytes())
+        return content.hexdigest()[:16]
 
     def task(self, world: World) -> Task:
         """The task that judges success; the world is at a state of the scenario."""

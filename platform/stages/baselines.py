@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from interplay.learner.checkpoint import latest
 from interplay.learner.objective import LossWeights
 from interplay.stages.config import BaselineName, Config
 from interplay.stages.run import Run
@@ -130,12 +131,48 @@ def refuse_shorter(run: Run) -> None:
         for stage, settings in run.config.training_stages.items()
         if (updates := run.stage(stage).record().get("updates", 0)) > settings.training.updates
     ]
-    if not set(shorter) <= set(run.config.baselines):
-        changed.append(f"'baselines=[{','.join(sorted({*run.config.baselines, *shorter}))}]'")
     raise ValueError(
         f"these baselines were trained for less long than the run: {', '.join(shorter.values())}. Train them on with: "
-        f"{' '.join([run.command('demo'), *changed])}; or remove their folders"
+        f"{' '.join([run.command('demo'), *changed, *_naming(run, shorter)])}; or remove their folders"
     )
+
+
+def replaced_stages(run: Run, name: str) -> list[str]:
+    """The stages of the run that a baseline began from, or learns from the same episodes as, and that have been trained
+    again from the start since. Further training changes neither the snapshot nor the weights of a step."""
+    baseline, found = baseline_of(run.config, name), list[str]()
+    for stage in ("clone", "reward"):
+        own, now = (latest(StageFolder(root / stage).checkpoints) for root in (run.root / FOLDER / name, run.root))
+        if own is None or now is None or (stage == "reward" and stage in baseline.stages):
+            continue
+        snapshots = [each.description.get("snapshot") for each in (own, now)]
+        is_copy = stage not in baseline.stages and own.step == now.step
+        if snapshots[0] != snapshots[1] or (is_copy and own.fingerprint != now.fingerprint):
+            found.append(stage)
+    return found
+
+
+def refuse_replaced(run: Run) -> None:
+    """Refuses baselines of stages of the run that have been trained again from the start since.
+
+    Raises:
+        ValueError: lists their folders, to be removed, and the command that trains them again.
+    """
+    found = {name: stages for name in trained_baselines(run) if (stages := replaced_stages(run, name))}
+    if found:
+        listed = ", ".join(f"{run.root / FOLDER / name} ({', '.join(stages)})" for name, stages in found.items())
+        command = " ".join([run.command("demo"), *_naming(run, found)])
+        raise ValueError(
+            f"these baselines began from stages of {run.root} that have been trained again from the start since: "
+            f"{listed}. Remove their folders; to train them again, type: {command}"
+        )
+
+
+def _naming(run: Run, names: Collection[str]) -> list[str]:
+    """What to type so that the setting `baselines` names these, too."""
+    if set(names) <= set(run.config.baselines):
+        return []
+    return [f"'baselines=[{','.join(sorted({*run.config.baselines, *names}))}]'"]
 
 
 def _due_updates(run: Run, name: str) -> dict[str, float]:

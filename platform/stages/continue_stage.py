@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_shorter
+from interplay.stages.baselines import refuse_replaced, refuse_shorter
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
@@ -50,16 +51,18 @@ def continue_scenarios(run: Run) -> None:
     """Continues every scenario with every agent of the run.
 
     Resumes continuation by continuation: those that are recorded stay, the others are drawn by a new random stream.
+    An agent with another checkpoint, or on other scenarios than now, continues all of them again.
 
     Raises:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the scenarios.
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
-            fewer updates than the run.
+            fewer updates than the run, or from a stage that has been trained again from the start since.
         Interrupted: a signal requested a stop; finished continuations are kept.
         StageConflict: another process is at work in this stage, or trained an agent while it continued.
     """
     if not stages_of(run):
         raise CheckpointError(f"{run.root} has no agent to continue; type: {run.command('clone')}")
+    refuse_replaced(run)
     refuse_shorter(run)
     with run.stage(CONTINUE).locked(WORK_LOCK):
         _continue(run)
@@ -96,16 +99,18 @@ def _continue(run: Run) -> None:
     for stage in agents.values():
         check_texts(run, stage, [each.task(worlds[0]).instruction for each in scenarios], "of the scenarios")
     clock.record_config()
+    suite = _SuiteOfResults(scenarios, {each.name: each.task(worlds[0]).instruction for each in scenarios})
     with StopRequest() as stop:
         for name in players:
             checkpoint = player_of(run, agents[name]) if name in agents else {}
-            played = {(each.scenario, each.continuation) for each in read_continuations(folder, name)}
-            file = folder.path / f"{name}.json"
+            file, results = folder.path / f"{name}.json", read_continuations(folder, name)
+            played = {(each.scenario, each.continuation) for each in results}
             whole = len(played) == len(scenarios) * config.continuations
-            if whole and is_same_player(read_json(file)["agent"], checkpoint):
+            if whole and is_same_player(read_json(file)["agent"], checkpoint) and suite.has(results):
                 continue
             clock.save()
-            kept = _Partial(file.with_suffix(".jsonl"), checkpoint)
+            file.unlink(missing_ok=True)  # its recordings are now replaced one by one
+            kept = _Partial(file.with_suffix(".jsonl"), checkpoint, suite)
             _play(run, name, worlds, scenarios, stop, kept, clock)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")
@@ -113,6 +118,7 @@ def _continue(run: Run) -> None:
                 refuse_trained_on(run, CONTINUE, checkpoint, name)
             results = sorted(kept.results, key=lambda result: (result.scenario, result.continuation))
             document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
+            _remove_recordings(folder.path / name, scenarios)
             write_whole(file, json.dumps(document), durable=False)
             kept.remove()
     rates = {f"success_{name}": success_rate(read_continuations(folder, name)) for name in players}
@@ -130,21 +136,47 @@ def _suite(run: Run, world: World) -> Sequence[Scenario]:
     return read_suite(path, world)
 
 
+def _remove_recordings(folder: Path, scenarios: Sequence[Scenario]) -> None:
+    """Removes an agent's recordings of scenarios that the suite does not have any more."""
+    names = {each.name for each in scenarios}
+    for recordings in [each for each in folder.glob("*") if each.is_dir() and each.name not in names]:
+        shutil.rmtree(recordings)
+
+
+@dataclass(frozen=True)
+class _SuiteOfResults:
+    """The scenarios that stored results must be of."""
+
+    scenarios: Sequence[Scenario]
+    instructions: Mapping[str, str]  # by name of the scenario
+
+    def has(self, results: Iterable[ContinuationResult]) -> bool:
+        """Whether all results are of these scenarios. Older versions stated the instruction alone."""
+        digests = {each.name: each.digest for each in self.scenarios}
+        return all(
+            digests.get(each.scenario) == each.scenario_digest
+            if each.scenario_digest
+            else self.instructions.get(each.scenario) == each.instruction
+            for each in results
+        )
+
+
 class _Partial:
     """The results of an agent so far, in a file of their own, so that a stopped stage loses none.
 
-    Results of another checkpoint are dropped.
+    Results of another checkpoint or of other scenarios are dropped.
     """
 
-    def __init__(self, path: Path, checkpoint: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, checkpoint: Mapping[str, Any], suite: _SuiteOfResults) -> None:
         self._lines = JsonLines(path, key="number")
         rows, damaged_lines = self._lines.readable()
         self.results: list[ContinuationResult] = []
-        if damaged_lines or not rows or not is_same_player(rows[0].get("agent"), checkpoint):
+        if not damaged_lines and rows and is_same_player(rows[0].get("agent"), checkpoint):
+            self.results = [build_config(ContinuationResult, row["result"]) for row in rows[1:]]
+        if not self.results or not suite.has(self.results):
+            self.results = []
             self.remove()
             self._lines.append({"number": 0, "agent": checkpoint})
-        else:
-            self.results = [build_config(ContinuationResult, row["result"]) for row in rows[1:]]
 
     def add(self, result: ContinuationResult) -> None:
         """Keeps a result; its recording is stored before."""

@@ -28,7 +28,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_shorter, trained_baselines
+from interplay.stages.baselines import refuse_replaced, refuse_shorter, trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     OTHER_WORDS,
@@ -68,11 +68,13 @@ def evaluate(run: Run) -> None:
         CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run, or trained an agent while it played.
-        ValueError: a baseline was trained for fewer updates than the run.
+        ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
+            from the start since.
     """
     agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: {run.command('clone')}")
+    refuse_replaced(run)
     refuse_shorter(run)
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)

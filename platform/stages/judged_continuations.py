@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from interplay.evaluation.continuation_judgements import (
     JudgedContinuations,
@@ -10,22 +10,26 @@ from interplay.evaluation.continuation_judgements import (
     read_judgements,
     recording_digest,
 )
-from interplay.stages.continue_stage import CONTINUE, read_continuations, recording_of
+from interplay.evaluation.continuation_player import ContinuationResult
+from interplay.stages.continue_stage import CONTINUE, recording_of
 from interplay.stages.run import Run
 
 
-def judged_of(run: Run, labels: Mapping[str, str]) -> JudgedContinuations | None:
+def judged_of(
+    run: Run, labels: Mapping[str, str], continued: Mapping[str, Sequence[ContinuationResult]]
+) -> JudgedContinuations | None:
     """The verdicts of people on the present continuations of the labeled agents; None without any.
 
     Args:
         labels: by agent, its name in the report.
+        continued: by agent, its results; of `on_same_scenarios`. Verdicts on others count as outdated.
     """
     folder = run.stage(CONTINUE)
     place = str(folder.path.relative_to(run.root))
     judgements = [each for each in read_judgements(run.root) if each.folder == place]
     recordings, tested = {}, {}
-    for agent in {each.agent for each in judgements}:
-        files = {each: recording_of(folder, agent, each) for each in read_continuations(folder, agent)}
+    for agent in {each.agent for each in judgements} & continued.keys():
+        files = {each: recording_of(folder, agent, each) for each in continued[agent]}
         present = {each: file for each, file in files.items() if file.exists()}
         keys = {each: (each.scenario, each.continuation) for each in present}
         recordings[agent] = {keys[each]: recording_digest(file) for each, file in present.items()}

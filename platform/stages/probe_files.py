@@ -63,9 +63,11 @@ def has_results(
     probes: Sequence[Probe],
     counterfactuals: Sequence[Probe] = (),
 ) -> bool:
-    """Whether the agent of this checkpoint has played all of these, and success had to last as long.
+    """Whether the agent of this checkpoint has played all of these with the same time limits, and success had to last
+    as long.
 
-    Another version of the world may draw other tasks in the same houses, so the words are compared as well.
+    Another version of the world may draw other tasks in the same houses, or give them more time, so words and limits
+    are compared as well.
     """
     file = _file(folder, agent)
     if not file.exists() or not is_same_player(read_json(file).get("agent"), checkpoint):
@@ -74,8 +76,8 @@ def has_results(
     return own == _played(probes) and other >= _played(counterfactuals)
 
 
-def _played(probes: Sequence[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int]]:
-    return {(each.kind, each.index, each.seed, each.instruction, each.hold) for each in probes}
+def _played(probes: Sequence[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int, int]]:
+    return {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in probes}
 
 
 def write_chance(folder: StageFolder, chance: Mapping[str, ChanceLevel]) -> None:
@@ -101,23 +103,29 @@ def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
 
 
 def chance_of(folder: StageFolder, played: Sequence[ProbeResult]) -> dict[str, ChanceLevel]:
-    """The chance levels of the probes that were played, with their holding time; files of older versions do not state
-    the probes or the time, and count."""
-    digests, hold = digests_by_kind(played), max(each.hold for each in played)
+    """The chance levels of the probes that were played, with their time limits and holding time; files of older
+    versions do not state all of these, and count."""
+    digests = digests_by_kind(played)
+    limits = {each.kind: (each.hold, each.limit) for each in played}
     return {
         kind: level
         for kind, level in read_chance(folder).items()
-        if level.probes in ("", digests.get(kind)) and (level.answers or level.hold in (0, hold))
+        if level.probes in ("", digests.get(kind)) and (level.answers or _is_under(level, *limits.get(kind, (0, 0))))
     }
 
 
+def _is_under(level: ChanceLevel, hold: int, limit: int) -> bool:
+    """Whether chance has been measured with this holding time and time limit; files of older versions have 0."""
+    return level.hold in (0, hold) and (level.limit == limit or 0 in (level.limit, limit))
+
+
 def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool:
-    """Whether chance has been measured on these probes with this number of random draws, and success had to last as
-    long. As in `has_results`, the words are compared; files of older versions do not state them, and are
-    measured again."""
-    levels, hold = read_chance(folder), probes[0].hold
+    """Whether chance has been measured on these probes with this number of random draws, with the same time limits,
+    and success had to last as long. As in `has_results`, the words are compared; files of older versions do not state
+    all of these, and are measured again."""
+    levels, played = read_chance(folder), {each.kind: (draws, each.hold, each.limit) for each in probes}
     return {kind: level.probes for kind, level in levels.items()} == digests_by_kind(probes) and all(
-        (each.draws, each.hold) == (draws, hold) for each in levels.values() if not each.answers
+        (each.draws, each.hold, each.limit) == played[kind] for kind, each in levels.items() if not each.answers
     )
 
 

@@ -17,6 +17,7 @@ from interplay.env.world import WorldSpec
 from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
+from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.filmstrip import make_filmstrip
 from interplay.evaluation.free_play import free_play_shares
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
@@ -35,7 +36,7 @@ from interplay.evaluation.report_data import (
     StageRecord,
     StageThroughput,
 )
-from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scenario
+from interplay.evaluation.scenario_findings import on_same_scenarios, shares_by_kind, steps_by_scenario
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.episode_snapshot import TRAIN, training_marks
@@ -108,6 +109,7 @@ def report(run: Run) -> Path:
     examined = examine(run, found) if found is not None else None
     labels = _labels(run)
     played = on_same_probes({name: read_results(run.stage(evaluate_stage.STAGE), name) for name in labels})
+    continued = on_same_scenarios({name: read_continuations(run.stage(CONTINUE), name) for name in labels})
     free_play = comparable_free_play(run, labels)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
@@ -134,8 +136,8 @@ def report(run: Run) -> Path:
         free_play_kinds={labels.get(name, name): kinds for name, kinds in free_play_kinds(run, free_play).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
-        scenarios=_scenarios(run, spec, labels),
-        judged=judged_of(run, labels),
+        scenarios=_scenarios(spec, labels, continued),
+        judged=judged_of(run, labels, continued),
         live=_live(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
@@ -297,18 +299,17 @@ def _agent_name(root: Path, checkpoint: str) -> str:
     return str(folder.relative_to(root.resolve())) if folder.is_relative_to(root.resolve()) else checkpoint
 
 
-def _scenarios(run: Run, spec: WorldSpec, labels: Mapping[str, str]) -> ScenarioResults | None:
-    """The continuations of the agents that have finished them, on the scenarios that all of these share."""
-    folder = run.stage(CONTINUE)
-    found = {name: rows for name in labels if (rows := read_continuations(folder, name))}
+def _scenarios(
+    spec: WorldSpec, labels: Mapping[str, str], found: Mapping[str, Sequence[ContinuationResult]]
+) -> ScenarioResults | None:
+    """The continuations of the agents; `found` is a result of `on_same_scenarios`."""
     if not found:
         return None
     every = [row for rows in found.values() for row in rows]
-    shared = set.intersection(*({row.scenario for row in rows} for rows in found.values()))
     return ScenarioResults(
-        {labels[name]: steps_by_scenario(rows, shared) for name, rows in found.items()},
-        kinds={row.scenario: row.kind for row in every if row.scenario in shared},
-        instructions={row.scenario: row.instruction for row in every if row.scenario in shared},
+        {labels[name]: steps_by_scenario(rows) for name, rows in found.items()},
+        kinds={row.scenario: row.kind for row in every},
+        instructions={row.scenario: row.instruction for row in every},
         steps=max(row.limit for row in every),
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         hold=max(row.hold for row in every),

@@ -180,6 +180,25 @@ def test_kinds_that_nobody_asked_for_are_refused() -> None:
     assert scenario.name == "color_of-0", "of recordings of older versions"
 
 
+def test_a_digest_tells_scenarios_apart_by_all_that_an_agent_meets(tmp_path: Path) -> None:
+    scenario = cut(recorded(1))[0]
+    write_suite(tmp_path / "suite.zip", [scenario])
+    (stored,) = read_suite(tmp_path / "suite.zip", LineWorld())
+    assert stored.digest == scenario.digest == replace(scenario, name="renamed").digest == cut(recorded(1))[0].digest
+    episode, meta = scenario.episode, scenario.episode.meta
+    ((frame, task),) = meta.tasks
+    moved = {**episode.actions, "solver": 1 - episode.actions["solver"]}
+    changed = [
+        replace(episode, initial_state=cut(recorded(2))[0].episode.initial_state),
+        replace(episode, actions=moved),
+        replace(episode, meta=replace(meta, utterances=meta.utterances[1:])),
+        replace(episode, meta=replace(meta, tasks=((frame, {**task, "target": 3}),))),
+        replace(episode, meta=replace(meta, world_version=meta.world_version + 1)),
+    ]
+    digests = {replace(scenario, episode=each).digest for each in (episode, *changed)}
+    assert len(digests) == 1 + len(changed)
+
+
 def test_shares_resample_scenarios() -> None:
     steps = {"BC": {"a": np.array([1.0, 2.0]), "b": np.array([np.nan, np.nan])}}
     results = ScenarioResults(steps, {"a": "go", "b": "go"}, {"a": "go", "b": "go"}, steps=4, seconds_per_step=0.5)

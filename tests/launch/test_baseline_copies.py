@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_runs import copied, interplay, opened, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
+from interplay.env.world import Start
 from interplay.episodes.episode import Mark, new_episode_id
+from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
+from interplay.stages.baselines import replaced_stages
 
 
 def test_a_baseline_leaves_the_dashboard_of_its_run_alone(cloned: Path, tmp_path: Path) -> None:
@@ -61,6 +64,28 @@ def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_ru
     assert {mark[1] for mark in learned[0]["own-reward.db"][2]} == {"own"}
 
 
+def test_a_baseline_learns_from_no_session_that_began_before_its_run_learned_and_ended_later(
+    rewarded: Path, tmp_path: Path
+) -> None:
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[success]")
+    run = opened(settings)
+    world = run.make_world()
+    session = EpisodeRecorder(world, players={"solver": {"kind": "human"}}, world_config=run.config.env)
+    session.begin(seed=1, views=world.reset(Start(seed=1)))
+    with run.store() as store:
+        store.add_marks([Mark(store.ids(split="train")[0], "ann", 1, 1)])
+    interplay("reinforce", settings)
+    session.record({}, world.step({}))
+    world.close()
+    with run.store() as store:
+        store.append(session.finish())
+    train_baselines(run)
+    learned, own = (
+        Snapshot(run.snapshot_path("reinforce").with_name(f"{name}.db")) for name in ("success-reinforce", "reinforce")
+    )
+    assert learned.ids == own.ids
+
+
 def marks_of(snapshot: Snapshot) -> list[tuple[str, str, int, int]]:
     return [(mark.episode, mark.rater, mark.frame, mark.sign) for mark in snapshot.marks()]
 
@@ -94,3 +119,36 @@ def test_more_recordings_outdate_a_baseline_only_where_its_run_would_learn_from_
     shutil.rmtree(run.root / "reward")
     with pytest.raises(ValueError, match=r"baselines/ar \(collect\.episodes: 4 -> 6\).*remove their folders"):
         train_baselines(run)
+
+
+def test_baselines_of_stages_that_were_trained_from_the_start_again_are_refused(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fewer = (
+        "evaluate.expert=false",
+        "evaluate.chance=false",
+        "evaluate.counterfactuals=0",
+        "continuation.expert=false",
+    )
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[bc_long,success]", *fewer, "continuation.scenarios=1")
+    interplay("reinforce", settings)
+    run = opened(settings)
+    train_baselines(run)
+    interplay("evaluate", settings)
+    interplay("clone", [*settings, "clone.training.updates=6"])
+    assert not any(replaced_stages(run, name) for name in run.config.baselines), "trained further, it is the same"
+    interplay("collect", [*settings, "collect.episodes=6"])
+    for stage in ("clone", "reward", "reinforce"):
+        shutil.rmtree(run.root / stage)
+        interplay(stage, settings)
+    for verb in ("evaluate", "continue"):
+        said = refused(verb, settings, capsys)
+        assert "baselines/bc_long (clone)" in said and "baselines/success (clone, reward)" in said
+        assert "interplay demo" in said and "'baselines=[bc_long,success]'" in said
+    with pytest.raises(
+        ValueError, match=r"baselines/bc_long \(clone was trained again from the start\).*remove their folders"
+    ):
+        train_baselines(opened(tiny(tmp_path, "baselines=[bc_long]", "collect.episodes=6")))
+    for name in ("bc_long", "success"):
+        shutil.rmtree(run.root / "baselines" / name)
+    interplay("evaluate", settings)

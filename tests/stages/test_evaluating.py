@@ -156,6 +156,25 @@ def test_results_of_another_holding_time_are_not_compared(
     assert "expert played other probes than bc, or with other limits" in caplog.text
 
 
+def test_results_and_chance_of_another_time_limit_are_measured_again(evaluated: Path, tmp_path: Path) -> None:
+    """As of a version of the world that gives a kind of task more time."""
+    root = copied(evaluated, tmp_path)
+    now = {name: content(root, name) for name in ("bc.json", "expert.json", "chance.json")}
+    parts = {"bc.json": "counterfactuals", "expert.json": "results"}
+    before = {
+        name: {**now[name], part: [{**row, "limit": 6} for row in now[name][part]]} for name, part in parts.items()
+    }
+    before["chance.json"] = {**now["chance.json"], "go": {**now["chance.json"]["go"], "limit": 6}}
+    for name, document in before.items():
+        assert document != now[name]
+        (root / "run" / "evaluate" / name).write_text(json.dumps(document))
+    interplay("report", tiny(root, *PROBES))
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    assert set(summary["probes"]["go"]) == {"bc"} and set(summary["chance"]) == {"exist"}
+    interplay("evaluate", tiny(root, *PROBES))
+    assert {name: content(root, name) for name in now} == now
+
+
 def test_results_of_other_words_in_the_same_houses_are_neither_kept_nor_compared(
     evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

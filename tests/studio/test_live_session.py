@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import time
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
@@ -123,6 +125,35 @@ def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cu
     one, other = whole.finish("time"), again.finish("time")
     assert one is not None and other is not None and other.meta.id == killed.episode
     same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
+
+
+def test_an_episode_is_as_old_as_the_end_of_its_session_also_when_it_is_executed_again(tmp_path: Path) -> None:
+    """So what a session stores while a run trains is newer than the recordings that the run has learned from."""
+    live = session(settings(tmp_path))
+    live.begin()
+    meanwhile = time.time()
+    play(live, STEPS * 8)
+    one = live.finish("time")
+    again = session(settings(tmp_path))
+    assert again.resume() == "time"
+    other = again.finish("time")
+    assert one is not None and other is not None and one.meta.created >= meanwhile
+    same(one, other)
+
+
+def test_a_journal_of_an_earlier_version_states_when_its_session_began(tmp_path: Path) -> None:
+    live = session(settings(tmp_path))
+    live.begin()
+    play(live, 8)
+    live.finish("time")
+    path = Path(live.settings.journal)
+    head, *lines, end = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [{**head, "created": 1.7e9}, *lines, {"end": end["end"]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    again = session(settings(tmp_path))
+    again.resume()
+    episode = again.finish("time")
+    assert episode is not None and episode.meta.created == 1.7e9
 
 
 def judged_session(root: Path) -> SessionSettings:

@@ -280,10 +280,8 @@ def _touches(x: Any, y: Any, z: Any, cy: Any, cx: Any, cz: Any) -> Any:
 
 @compiled
 def _raise(grid: Any, body: Any, y: Any) -> Any:
-    """Lifts a body that moves by cells onto the cell at its feet, if that has the height `y` and there is room.
-
-    Returns whether it did.
-    """
+    """Lifts a body that moves by cells onto the cell at its feet, in layer `y`, if there is room. Returns whether there
+    was."""
     if math.floor(np.float64(body[Y]) + _SKIN) != y or y + 1 > CEILING:
         return False
     if not _box_free(grid, np.float64(body[X]), float(y + 1), np.float64(body[Z])):

@@ -51,10 +51,13 @@ def read_structure(path: Path) -> Grid:
     """The grid of one gold configuration, an XML file of `DrawBlock` elements without a root.
 
     Raises:
-        ValueError: malformed XML, no block, an unknown one, a cell outside the zone, or one that is drawn twice.
+        ValueError: no readable file, malformed XML, no block, an unknown one, a cell outside the zone, or one that is
+            drawn twice.
     """
     try:
         root = ET.fromstring(f"<blocks>{path.read_text()}</blocks>")
+    except OSError as error:
+        raise ValueError(f"{path} can't be read: {error.strerror}") from error
     except (ET.ParseError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is malformed: {error}") from error
     grid = empty_grid()

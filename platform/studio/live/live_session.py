@@ -5,6 +5,7 @@ The same object plays on (`tick`) and executes a journal again (`resume`), so bo
 
 from __future__ import annotations
 
+import time
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
@@ -73,6 +74,7 @@ class LiveSession:
         self._see = tuple({*recorded, *self._players.agents})
         self._executed = {role: world.spec.rest()[0] for role in self._roles}  # rows of the last frame
         self._journal: SessionJournal | None = None
+        self._ended: float | None = None  # of a recorded session, in seconds since 1970
         self.frame = 0
         self._rows: dict[str, list[NDArray[np.int8]]] = {}
         self._said: dict[str, str] = {}
@@ -94,7 +96,7 @@ class LiveSession:
         if self.settings.recorded:
             self._journal = SessionJournal(Path(self.settings.journal))
             state = b64encode(self._recorder.initial_state).decode()
-            head = {"settings": self.settings.to_json(), "state": state, "id": self.episode, "created": self.created}
+            head = {"settings": self.settings.to_json(), "state": state, "id": self.episode}
             self._journal.write(head, durable=True)
         self._draw_card()
 
@@ -107,10 +109,11 @@ class LiveSession:
         journal = SessionJournal(Path(self.settings.journal))
         head, *lines = journal.lines()
         views = self.world.reset(Start(state=b64decode(head["state"])), observers=self._see)
-        self._start(views, head["id"], head["created"])
+        self._start(views, head["id"])
         for line in lines:
             if "end" in line:
                 journal.close()
+                self._ended = line["at"] if "at" in line else head["created"]  # of earlier versions: when it began
                 return str(line["end"])
             if "say" in line:
                 seat, text = line["say"]
@@ -222,20 +225,21 @@ class LiveSession:
         typed = {seat: given.untype() for seat, given in self.inputs.items()}
         self.unexecuted = {seat: text for seat, text in typed.items() if text.strip()}
         if self._journal is not None:
-            self._journal.write({"end": why}, durable=True)
+            self._ended = time.time()
+            self._journal.write({"end": why, "at": self._ended}, durable=True)
             self._journal.close()
             self._journal = None
         if not self.settings.recorded or not self._recorder.steps:
             return None
-        return self._recorder.finish(why)
+        return self._recorder.finish(why, created=self._ended)
 
     def picture(self, role: str, size: tuple[int, int]) -> NDArray[np.uint8]:
         """What a seat sees."""
         return self.world.picture(self.world.seen_by(role), *size)
 
-    def _start(self, views: Mapping[str, View], episode: str | None = None, created: float | None = None) -> None:
-        self._recorder.begin(seed=self.settings.seed, views=views, id=episode, created=created)
-        self.episode, self.created = self._recorder.id, self._recorder.created
+    def _start(self, views: Mapping[str, View], episode: str | None = None) -> None:
+        self._recorder.begin(seed=self.settings.seed, views=views, id=episode)
+        self.episode = self._recorder.id
         self._players.begin()
         self._talk.listen(self.frame)
         self._players.observe(views)

@@ -67,6 +67,14 @@ def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(
     assert corpus.left_out[reason] == 1 and "gold structures" not in corpus.counts()
 
 
+def test_a_folder_in_the_place_of_a_gold_structure_is_left_out(tmp_path: Path) -> None:
+    folder = mdc_copy(tmp_path)
+    (folder / "data" / "gold-configurations" / "C9.xml").mkdir()
+    corpus = read_minecraft_dialogues(folder)
+    (reason,) = [reason for reason in corpus.left_out if reason.startswith("damaged gold structures")]
+    assert "C9.xml can't be read: Is a directory" in reason and corpus.counts()["gold structures"] == 1
+
+
 def test_a_damaged_session_is_left_out(tmp_path: Path) -> None:
     folder = mdc_copy(tmp_path)
     (file,) = (path for path in folder.rglob("postprocessed-observations.json") if len(path.read_text()) > 100)
@@ -119,6 +127,21 @@ def test_single_turns_start_after_what_their_tape_recovers(tmp_path: Path) -> No
         "words of an instruction, most": 7,
     }
     assert sum(count for reason, count in corpus.left_out.items() if "damaged rebuilt targets" in reason) == 1
+
+
+def test_rows_of_a_game_that_an_earlier_row_has_are_left_out(tmp_path: Path) -> None:
+    """The corpus repeats some rows."""
+    folder = iglu_copy(tmp_path)
+    (file,) = folder.rglob("clarifying_questions_train.csv")
+    once, (_, row, *_) = read_iglu(folder), file.read_text().splitlines()
+    with file.open("a") as rows:
+        rows.write(f"{row}\n{row.replace('Put a red block', 'Put a blue block')}\n")
+    corpus = read_iglu(folder)
+    assert [each.source for each in corpus.sessions] == [each.source for each in once.sessions]
+    assert str(corpus.sessions[0].events[0]) == str(once.sessions[0].events[0])
+    assert corpus.left_out["repeated sessions"] == 2 and "repeated sessions" not in once.left_out
+    assert corpus.counted["rows of single turns"] == once.counted["rows of single turns"] + 2
+    assert "same GameId" in table("iglu", compare("iglu", corpus.counts(), corpus.left_out))
 
 
 def test_a_question_of_the_builder_has_no_world_of_its_own(tmp_path: Path) -> None:
@@ -174,6 +197,12 @@ def test_malformed_files_of_a_whole_corpus_are_refused(tmp_path: Path) -> None:
     sessions = len(read_iglu(folder).sessions)
     table.write_text(table.read_text(), encoding="utf-8-sig")  # as a spreadsheet saves it
     assert len(read_iglu(folder).sessions) == sessions
+    table.rename(table.with_suffix(".kept"))
+    table.mkdir()
+    with pytest.raises(ValueError, match=r"clarifying_questions_train\.csv can't be read: Is a directory"):
+        read_iglu(folder)
+    table.rmdir()
+    table.with_suffix(".kept").rename(table)
     for text, fault in (
         ("", "lacks"),
         ("GameId\n1\n", "lacks the columns .*; it has GameId$"),

@@ -8,7 +8,7 @@ from env.voxel.building_site import empty_site
 
 from interplay.env.task import InfeasibleTask
 from interplay.env.voxel.plans.chunks import Chunk, cut
-from interplay.env.voxel.plans.reading import read, read_removal
+from interplay.env.voxel.plans.reading import read
 from interplay.env.voxel.plans.target_plan import TargetPlan
 from interplay.env.voxel.plans.wording import Wording, name_of
 from interplay.env.voxel.space import Grid, empty_grid
@@ -93,10 +93,13 @@ def test_equal_chunks_are_told_apart_by_their_order() -> None:
 
 def test_a_block_to_remove_is_named() -> None:
     chunks = cut(draw("rrrr b"))
-    for cell in (cell for chunk in chunks for cell in chunk.cells):
-        assert read_removal(Wording().remove(cell, chunks), chunks) == cell
-    with pytest.raises(ValueError, match="no instruction of the grammar"):
-        read_removal("put it away", chunks)
+    assert [Wording().remove(cell, chunks) for chunk in chunks for cell in chunk.cells] == [
+        "remove the west end of the red row",
+        "remove the block one east from the west end of the red row",
+        "remove the block two east from the west end of the red row",
+        "remove the east end of the red row",
+        "remove the blue block",
+    ]
 
 
 def test_the_next_step_follows_the_pose_in_which_the_builder_began() -> None:

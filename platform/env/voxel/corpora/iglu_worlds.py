@@ -17,6 +17,7 @@ from interplay.env.voxel.corpora.sessions import (
     ARCHITECT,
     BUILDER,
     DAMAGED,
+    REPEATED,
     BuildSession,
     Changed,
     ReadCorpus,
@@ -38,10 +39,11 @@ _SESSION = re.compile(r"(\d+)-c(\d+)")
 def read_iglu(path: Path) -> ReadCorpus:
     """Reads the single turns of a local copy, and the multi turn dialogues if they are unpacked.
 
-    A row whose files are missing or damaged is left out and counted.
+    A row whose files are missing or damaged is left out and counted; so are later rows of the same GameId, which the
+    corpus repeats.
 
     Raises:
-        ValueError: no copy at `path`, or a malformed CSV file.
+        ValueError: no copy at `path`, or a CSV file that is malformed or can't be read.
     """
     corpus = ReadCorpus()
     single = next((folder for folder in (path / SINGLE, path) if (folder / QUESTIONS_FILE).exists()), None)
@@ -55,7 +57,17 @@ def read_iglu(path: Path) -> ReadCorpus:
         _read_single_turns(single, corpus)
     for file in multi:
         _read_dialogues(file, corpus)
+    _leave_out_repeated(corpus)
     return corpus
+
+
+def _leave_out_repeated(corpus: ReadCorpus) -> None:
+    first: dict[str, BuildSession] = {}
+    for session in corpus.sessions:
+        first.setdefault(session.source, session)
+    if repeated := len(corpus.sessions) - len(first):
+        corpus.left_out[REPEATED] = repeated
+    corpus.sessions = list(first.values())
 
 
 def _read_single_turns(folder: Path, corpus: ReadCorpus) -> None:
@@ -143,6 +155,8 @@ def _rows(file: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
         with file.open(newline="", encoding="utf-8-sig") as opened:  # as spreadsheets save it, too
             reader = csv.DictReader(opened, strict=True)
             rows, columns = list(reader), reader.fieldnames or ()
+    except OSError as error:
+        raise ValueError(f"{file} can't be read: {error.strerror}") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is malformed: {error}") from error
     if missing := [name for name in needed if name not in columns]:

@@ -13,6 +13,7 @@ from interplay.env.voxel.matching import Matcher, posed
 from interplay.env.voxel.space import Cell, Grid, is_supported
 
 ARCHITECT, BUILDER = "Architect", "Builder"
+REPEATED = "repeated sessions"  # left out of a corpus
 # What reading a damaged file raises; a coordinate may be infinite, and JSON nested too deeply.
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError)
 

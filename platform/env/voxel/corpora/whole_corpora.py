@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from interplay.env.voxel.corpora.sessions import REPEATED
+
 
 @dataclass(frozen=True)
 class WholeCorpus:
@@ -60,6 +62,7 @@ WHY: Mapping[str, str] = {
     "blocks outside the zone": "the grid has no cell for them",
     "single turns without a target": "the file of the world that was built is absent",
     "turns that were not qualified": "IsHITQualified is not true",
+    REPEATED: "an earlier row has the same GameId or PartitionKey",
     "runs of changes without a task": "they leave the grid as it was, or empty: there is no target to match",
     "sessions that could not be re-enacted": "the flying builder does not reach the recorded end",
 }

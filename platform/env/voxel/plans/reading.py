@@ -37,7 +37,6 @@ _HEIGHT = re.compile(rf"(?P<height>{_NUMBER}) above the ground")
 _GOING = re.compile(rf"going (?P<going>{_one_of(*COMPASS)}(?: and {_one_of(*COMPASS)})?) (?P<place>.+)")
 _MOVE = rf"{_NUMBER} {_one_of(*DIRECTIONS)}"
 _FAR = re.compile(rf"(?P<moves>{_MOVE}(?: and {_MOVE})*) from (?P<ref>.+)")
-_REMOVE_FAR = re.compile(rf"remove the block (?P<moves>{_MOVE}(?: and {_MOVE})*) from (?P<ref>.+)")
 _NEAR = re.compile(
     rf"(?:(?P<direction>{_one_of(*COMPASS)}) of|(?P<up>on top of)|(?P<down>under)|(?P<end>at)) (?P<ref>.+?)"
     rf"(?: leaving (?P<gap>{_NUMBER}) spaces?)?"
@@ -70,22 +69,6 @@ def read(instruction: str, standing: Sequence[Chunk]) -> Chunk:
             raise ValueError(f"{instruction!r} refers to something, and there are no blocks")
         return Chunk.box(color, (number(height["height"]) if height else 0, 0, 0), size)
     return _placed(color, size, place, standing, instruction)
-
-
-def read_removal(instruction: str, standing: Sequence[Chunk]) -> Cell:
-    """The cell of the block that an instruction asks to remove.
-
-    Raises:
-        ValueError: as from `read`.
-    """
-    text = " ".join(words(instruction))
-    if (far := _REMOVE_FAR.fullmatch(text)) is not None:
-        chunk, part = _referred(far["ref"], standing)
-        return _moved(_part(chunk, part, instruction), far["moves"])
-    if not text.startswith("remove "):
-        raise ValueError(f"{instruction!r} is no instruction of the grammar, as 'remove the red block'")
-    chunk, part = _referred(text.removeprefix("remove "), standing)
-    return _part(chunk, part, instruction)
 
 
 def number(word: str) -> int:
