@@ -180,7 +180,7 @@ def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Confi
     takes = VERBS[verb].takes
     named = [word for word in typed if word.strip() and not KEY.match(word.lstrip("+"))] if takes else []
     config = _with_named(compose([word for word in typed if word not in named]), verb, named)
-    _refuse_replaced(verb, config, {setting_of(word) for word in typed})
+    _refuse_set_by_verb(verb, config, {setting_of(word) for word in typed})
     if verb in TRAIN_BASELINES and config.run.round == 1:
         _refuse_unnamed_variants(config, typed)
     problems = {} if swept else ineffective_settings(config, {setting_of(word) for word in typed})
@@ -205,7 +205,7 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
 
 
-def _refuse_replaced(verb: str, config: Config, typed: Collection[str]) -> None:
+def _refuse_set_by_verb(verb: str, config: Config, typed: Collection[str]) -> None:
     """Refuses a typed setting for which the verb has a value of its own."""
     if verb == "round" and "run.round" in typed:
         raise SettingsError([f"round {config.run.round} names the round already; leave run.round out"])

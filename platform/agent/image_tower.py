@@ -20,8 +20,6 @@ MIN_GRID_SIDE_CELLS = 4  # design choice: the shorter side of the feature grid h
 MAX_STEM_PRODUCTS = (1 << 29) - 1
 PIXEL_MEAN = 102.0  # design choice: pixels become about zero on average and one in spread; raw ones learn slowly
 PIXEL_SCALE = 64.0  # a power of 2, so that dividing by it is exact
-
-
 ROUNDING = 1e-2  # by which an image's features may differ between batches, relative to the largest
 
 
