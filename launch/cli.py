@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
-        elif not isinstance(error, OSError) and (notes or is_of_another_package(error)):
+        elif not isinstance(error, OSError) and is_of_another_package(error):
             # As of a new world: the run of its first command has no folder.
             sys.stderr.write("".join(traceback.format_exception(error)))
         return 1

@@ -1,8 +1,9 @@
 """Numba decorators of the worlds: no GIL, and compiled code cached between processes.
 
 Numba's cache key is the modification time of the function's own file, so a compiled function must not call a compiled
-function of another file: an edit there would not invalidate the cache. So small helpers have copies in several files. The values of
-imported constants are compiled into the function as well: after changing one, touch the files that import it.
+function of another file: an edit there would not invalidate the cache. So small helpers have copies in several files.
+The values of imported constants are compiled into the function as well: after changing one, touch the files that import
+it.
 
 No fast-math: a freshly compiled and a cached function may be different machine code (one inlines what the other calls),
 and only strict arithmetic makes both give the same bits.

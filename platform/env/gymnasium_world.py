@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
+STEP_VALUES = 5  # of a step of Gymnasium; Gym had four
 DEFAULT_FPS = 10.0  # for environments that do not declare one
 GRIDS = ("MiniGrid-", "BabyAI-")  # environments with a time limit of their own, which Gymnasium's can't lengthen
 ACTION_KEYS = {
@@ -176,7 +177,13 @@ class GymnasiumWorld(World):
 
     def _advance(self, bins: list[int]) -> tuple[float, bool]:
         """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
-        observation, reward, terminated, truncated, _ = self._env.step(self._actions.action(bins))
+        returned = self._env.step(self._actions.action(bins))
+        if len(returned) != STEP_VALUES:
+            raise ValueError(
+                f"env.id={self.config.id!r}: a step returns (observation, reward, terminated, truncated, info), and "
+                f"one returned {len(returned)} values; let the environment's step return all {STEP_VALUES}"
+            )
+        observation, reward, terminated, truncated, _ = returned
         self._history.append(bins)
         if not is_finite(reward):
             raise ValueError(

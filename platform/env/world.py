@@ -80,7 +80,7 @@ class WorldSpec:
             "roles": (self.roles in ALLOWED_ROLES, " or ".join(map(repr, ALLOWED_ROLES)) + ", in this order"),
             "frames_per_step": (_is_whole(self.frames_per_step, least=1), "a whole number of 1 or more"),
             "frames_per_second": (_is_number(speed) and 0 < speed < math.inf, "a number above 0"),
-            "image": (self.image is None or _is_picture_shape(self.image), "(height, width, 3), None for no pictures"),
+            "image": (self.image is None or _is_picture_shape(self.image), "(height, width, 3), or None for none"),
             "vector": (_is_whole(self.vector, least=0), "a whole number, 0 for no vector"),
             "movement": (_are_components(self.movement), "a tuple of Component, () for no movement"),
             "poses": (_is_whole(self.poses, least=0), "a whole number, 0 for no poses"),

@@ -272,6 +272,21 @@ def test_a_vector_of_another_kind_is_refused_by_the_name_of_its_environment(seen
         gym_world(f"Seen{len(seen)}-v0").reset(Start(seed=0))
 
 
+class OldEnv(UnsetEnv):
+    """Written for Gym: a step does not say whether a time limit ended the episode."""
+
+    def step(self, action: Any) -> Any:
+        return self.seen, 0.0, False, {}
+
+
+def test_a_step_of_four_values_is_refused_by_the_name_of_its_environment() -> None:
+    gymnasium.register("Old-v0", OldEnv)
+    world = gym_world("Old-v0")
+    world.reset(Start(seed=0))
+    with pytest.raises(ValueError, match=r"env\.id='Old-v0': a step returns .* and one returned 4 values"):
+        world.step({})
+
+
 @pytest.mark.parametrize("bins", [-1, 0, 128])
 def test_bins_that_no_action_can_have_are_refused(bins: int) -> None:
     with pytest.raises(ValueError, match=rf"bins={bins}: a continuous action is cut into 1 to 127 bins"):

@@ -12,14 +12,11 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 
-from interplay.env import registry
 from interplay.env.mission import Mission
-from interplay.env.world import World
 from interplay.launch import opened_run, verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
@@ -210,24 +207,6 @@ def test_an_error_in_a_new_world_shows_its_traceback(
     assert "interplay collect: in my reset" in said and not (tmp_path / "run").exists()
     assert "in my reset\n  raised after 0 steps of the episode that begins with Start(seed=" in said
     assert "worlds_of_mine.py" in said and "raise ValueError('in my reset')" in said
-
-
-def test_an_error_in_an_episode_shows_its_traceback_also_where_it_is_raised_outside_of_the_world(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of a Gymnasium environment whose step returns four values: no line of its code is in the traceback."""
-    make = registry.make
-
-    def broken(name: str, **settings: Any) -> World:
-        world = make(name, **settings)
-        monkeypatch.setattr(world, "step", lambda actions, observers=None: (0, 0.0, False, {}))
-        return world
-
-    monkeypatch.setattr("interplay.env.registry.make", broken)
-    assert main(["collect", *tiny(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "returned tuple, and it returns Outcome" in said and not (tmp_path / "run").exists()
-    assert "Traceback" in said and "recorder.py" in said
 
 
 def test_a_refusal_of_the_platform_shows_no_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
