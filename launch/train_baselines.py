@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,9 @@ def refuse_outdated(run: Run, names: Iterable[str]) -> None:
             copied, current = ({} if stage in ignored else _made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
         if stages[0] == "clone":
-            outdated += [f"{folder} ({stage} was trained again from the start)" for stage in replaced_stages(run, name)]
+            with suppress(checkpoint.CheckpointError):  # its training reports it, and the stages go on until then
+                again = replaced_stages(run, name)
+                outdated += [f"{folder} ({stage} was trained again from the start)" for stage in again]
     if outdated:
         raise ValueError(
             f"these baselines began as copies of {run.root}, whose stages have changed since: {', '.join(outdated)}; "
