@@ -305,7 +305,8 @@ def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
     line = smoothed(curve)
 
     def draw(axes: Axes) -> None:
-        axes.plot(line.updates, line.values, color=COLORS[0], linewidth=1.4)
+        marker = "o" if len(line.updates) == 1 else None  # one value is no line
+        axes.plot(line.updates, line.values, color=COLORS[0], linewidth=1.4, marker=marker)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.set_xlabel("updates")

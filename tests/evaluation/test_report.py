@@ -14,6 +14,7 @@ import pytest
 from report_material import material, picture, probes, reward_model
 
 from interplay.evaluation import findings, orderings
+from interplay.evaluation.figures import COLORS, learning_curve
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
@@ -138,6 +139,12 @@ def test_a_slow_stage_is_not_said_to_make_no_steps() -> None:
     rates = [StageThroughput("clone", 0.34), StageThroughput("collect", 4.6), StageThroughput("reward", 81234.4)]
     page = render_page(ReportData(throughput=rates))
     assert all(f">{told}<" in page for told in ("0.34", "4.6", "81,234"))
+
+
+@pytest.mark.parametrize(("values", "is_marked"), [([0.5], True), ([0.5, 0.7], False)])
+def test_a_curve_of_a_single_value_shows_a_point(values: list[float], is_marked: bool) -> None:
+    curve = MetricCurve(np.arange(float(len(values))), np.array(values))
+    assert (f"fill: {COLORS[0]}" in learning_curve("heldout_listening", curve).svg) == is_marked
 
 
 def test_figures_take_their_ink_from_the_page(whole: str) -> None:
