@@ -193,14 +193,6 @@ def checked_score(function: RewardFunction, arrays: Arrays, lane_state: LaneStat
     return scored
 
 
-def read_only(arrays: Arrays) -> Arrays:
-    """Views of arrays that raise an error where a reward changes them, as those from another process do."""
-    views = {key: array.view() for key, array in arrays.items()}
-    for view in views.values():
-        view.flags.writeable = False
-    return views
-
-
 def _described(scored: object) -> str:
     """The dtype and shape of the reward, as "float64 [9, 8]", or the type of what is no array or no `ScoredUnroll`."""
     if not isinstance(scored, ScoredUnroll):

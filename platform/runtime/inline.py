@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,10 +11,11 @@ from typing import Any
 from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.setter_replay_actor import SetterReplayActor
+from interplay.agent.read_only_arrays import accept_read_only_arrays, read_only
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score, read_only
+from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes, to_tensors
@@ -40,7 +40,7 @@ class InlineRollouts:
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # see `read_only`
+        accept_read_only_arrays()
 
     def take(
         self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.inference_device import InferenceDevice, fetch
 from interplay.agent.observation import Arrays
+from interplay.agent.read_only_arrays import accept_read_only_arrays
 from interplay.agent.recurrent import RecurrentArrays
 from interplay.agent.unroll import FinishedTask, LaneScenes, draw_pictures
 from interplay.agent.weights import Weights
@@ -80,7 +80,7 @@ class ScoringReplica:
     def __init__(self, function: RewardFunction, on: InferenceDevice | None = None) -> None:
         """`on`: where it draws the pictures of messages that have none; the CPU by default."""
         self._function, self._on = function, on or InferenceDevice()
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        accept_read_only_arrays()
 
     def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
         """See `checked_score`."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +24,7 @@ from ray.exceptions import RayError
 from torch import Tensor
 
 from interplay.agent.network import Agent
+from interplay.agent.read_only_arrays import accept_read_only_arrays
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.config import LearnerConfig
@@ -65,7 +65,7 @@ class RankWorker:
         """
         torch.set_num_threads(threads)
         # Arrays from other processes are read-only, and are only read here.
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        accept_read_only_arrays()
         self._agent = agent
         self._rank, self._size = rank, size
         self._config = config
