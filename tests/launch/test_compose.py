@@ -45,21 +45,6 @@ def test_a_typed_variant_that_would_not_be_trained_is_refused(verb: str) -> None
     configured("round", ["2", few])
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        ("round 2 run.round=3", "round 2 names the round already; leave run.round out"),
-        ("orderings run.seed=3", "orderings runs the seeds of orderings.seeds=[1,2,3]; set that, and leave run.seed"),
-    ],
-)
-def test_a_typed_setting_for_which_a_verb_has_a_value_of_its_own_is_refused(typed: str, told: str) -> None:
-    verb, *words = typed.split()
-    with pytest.raises(SettingsError) as refused:
-        configured(verb, words)
-    assert refused.value.problems[0].startswith(told)
-    configured(verb, words[:-1])
-
-
 def test_each_problem_of_the_whole_configuration_is_a_line_of_its_own_and_is_said_once() -> None:
     wrong = ["runtime=ray", "runtime.actors=7", "reinforce.actor.lanes=60", "clone.learner.device=cuda"]
     with pytest.raises(SettingsError) as raised:

@@ -118,3 +118,18 @@ def test_a_value_of_another_type_is_refused_with_what_to_type(typed: str, told: 
 def test_a_plus_in_front_of_a_setting_changes_nothing() -> None:
     assert compose(["+run.seed=2", "++run.name=2026", "+agent=5m"]).run.root == Path("runs/2026")
     assert compose(["+run.seed=2"]).run.seed == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("round 2 run.round=3", "round 2 names the round already; leave run.round out"),
+        ("orderings run.seed=3", "orderings runs the seeds of orderings.seeds=[1,2,3]; set that, and leave run.seed"),
+    ],
+)
+def test_a_typed_setting_for_which_a_verb_has_a_value_of_its_own_is_refused(typed: str, told: str) -> None:
+    verb, *words = typed.split()
+    with pytest.raises(SettingsError) as refused:
+        configured(verb, words)
+    assert refused.value.problems[0].startswith(told)
+    configured(verb, words[:-1])
