@@ -68,8 +68,8 @@ def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file.
 
     It leaves out what raters must not know: the kind of an unfinished item, the answers of golds, and the agents that
-    were judged. The marks
-    of unfinished items are among those `shown` alone, because only some kinds are kept in the store.
+    were judged. The marks of unfinished items are among those `shown` alone, because only some kinds are kept in the
+    store.
     """
     tables = {
         table: [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person.id)]
@@ -231,12 +231,17 @@ def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dic
     del own["agent"]  # people judge blind
     if session["episode"] is None:
         return own
-    with suppress(KeyError):  # the episode was deleted
+    try:
         meta = studio.meta(session["episode"])
-        roles = {SOLVER if seat == COPILOT else seat for seat in seats}
-        own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
-        own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
-        own["reasons"] = [list(reason) for reason in meta.reasons] if COPILOT in seats else []
+    except KeyError:  # it was deleted
+        return own
+    except (DamagedEpisode, UnknownFormat) as error:
+        logger.warning("a download lacks what was said in an episode: %s", error)
+        return {**own, "problem": "its recording can't be read; please tell the researcher"}
+    roles = {SOLVER if seat == COPILOT else seat for seat in seats}
+    own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
+    own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
+    own["reasons"] = [list(reason) for reason in meta.reasons] if COPILOT in seats else []
     return own
 
 
