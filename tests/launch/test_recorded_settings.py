@@ -260,8 +260,8 @@ def test_a_preset_that_is_not_typed_again_is_warned_of(
 ) -> None:
     root = copied(cloned, tmp_path)
     interplay("mark", tiny(root, "agent=nano"))
-    interplay("reward", tiny(root, "agent=nano"))
+    interplay("reward", tiny(root, "+agent=nano"))
     interplay("report", tiny(root))  # only reads the run
     assert "had agent" not in caplog.text
     interplay("reinforce", tiny(root))
-    assert f"the last command of {root / 'run'} had agent=nano, and this one has not" in caplog.text
+    assert f"the last command of {root / 'run'} had +agent=nano, and this one has not" in caplog.text
