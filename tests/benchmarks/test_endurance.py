@@ -24,8 +24,6 @@ RUN = """
 import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
-from interplay.runtime.batch_sources import ConsumedUnroll, Ledger
-from interplay.runtime.heartbeat import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 verb, settings = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:])
@@ -34,6 +32,10 @@ with (root / "verbs").open("a") as file:
     file.write(verb + "\\n")
 if verb != "reinforce":
     sys.exit(0)
+# Imported here, because it takes seconds, and the other verbs do not need it.
+from interplay.runtime.batch_sources import ConsumedUnroll, Ledger
+from interplay.runtime.heartbeat import WorkerStatus, RunStatus
+
 stage = root / "run" / "reinforce"
 stage.mkdir(parents=True, exist_ok=True)
 part = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
