@@ -124,7 +124,7 @@ def watched(plan: Plan, stop: threading.Event) -> Watched:
         while not stop.is_set() and child.poll() is None:
             sample = watch.look()
             samples.append(sample)
-            say(told(sample))
+            say(sample_line(sample))
             left = 60 * plan.minutes - sample.seconds
             if left <= 0:
                 break
@@ -188,7 +188,7 @@ def _said(plan: Plan, verb: str) -> str:
     return (plan.root / f"{verb}.log").read_text()[-2000:]
 
 
-def told(sample: Sample) -> str:
+def sample_line(sample: Sample) -> str:
     """A sample as one line."""
     memory = sum(use.own for use in sample.uses.values())
     return (
@@ -251,7 +251,7 @@ def endure(plan: Plan, folder: Path, stop: threading.Event) -> int:
 
 def main() -> int:
     """See the module docstring."""
-    typed = arguments().parse_args()
+    options = arguments().parse_args()
     stop = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -262,8 +262,8 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
     with tempfile.TemporaryDirectory(prefix="endurance-") as temporary:
-        folder = (typed.folder or Path(temporary)).resolve()
-        plan = Plan(folder / "runs", typed.minutes, typed.every, tuple(typed.settings))
+        folder = (options.folder or Path(temporary)).resolve()
+        plan = Plan(folder / "runs", options.minutes, options.every, tuple(options.settings))
         try:
             return endure(plan, folder, stop)
         except KeyboardInterrupt:  # Ctrl-C twice

@@ -96,10 +96,10 @@ def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
 
 
 def main() -> None:
-    arguments = parser_of_agents(__doc__, ["clone"]).parse_intermixed_args()
-    run = open_run(compose(arguments.overrides))
+    options = parser_of_agents(__doc__, ["clone"]).parse_intermixed_args()
+    run = open_run(compose(options.overrides))
     print_table(
-        arguments,
+        options,
         ("agent", *PHASES),
         18,
         lambda agent: gaps(run, agent),

@@ -127,17 +127,17 @@ def main() -> None:
     parser = parser_of_agents(__doc__, [EXPERT, "clone", "reinforce"])
     parser.add_argument("--episodes", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=777, help="of the probes")
-    arguments = parser.parse_intermixed_args()
-    probes = [f"evaluate.episodes={arguments.episodes}", f"evaluate.seed={arguments.seed}"]
-    run = open_run(compose([*arguments.overrides, *probes]))
+    options = parser.parse_intermixed_args()
+    probes = [f"evaluate.episodes={options.episodes}", f"evaluate.seed={options.seed}"]
+    run = open_run(compose([*options.overrides, *probes]))
     rows = []
     print_row("agent", ("asked", *PICKS, "success", *STAGES, "dropped"), 10)
-    for agent in arguments.agents:
+    for agent in options.agents:
         for kind in KINDS:
             shares = picks(run, agent, kind)
             rows.append({"agent": agent, "kind": kind, **shares})
             print_row(agent, (kind, *(f"{share:.2f}" for share in shares.values())), 10)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    write_json(options.json, {"settings": vars(options), "rows": rows})
 
 
 if __name__ == "__main__":

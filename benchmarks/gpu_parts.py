@@ -89,32 +89,32 @@ def profiled(learner: Learner, given: Sequence[Mapping[str, Any]]) -> dict[str, 
     return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy": float(busy / wall)}
 
 
-def loop(asked: argparse.Namespace) -> None:
+def loop(options: argparse.Namespace) -> None:
     """Prints one line for each `check_lag`."""
     for lag in LAGS:
-        way = {**updates.WAYS[asked.way], "check_lag": lag}
+        way = {**updates.WAYS[options.way], "check_lag": lag}
         learner = updates.learner_of(
-            asked.size, asked.lanes, device=str(asked.device), accumulate=asked.accumulate, **way
+            options.size, options.lanes, device=str(options.device), accumulate=options.accumulate, **way
         )
-        given = [updates.unrolls(learner.agent, asked.steps, asked.lanes, seed) for seed in range(2)]
+        given = [updates.unrolls(learner.agent, options.steps, options.lanes, seed) for seed in range(2)]
         looped(learner, given, updates.SETTLING)  # compiles and records
-        wall, cpu = looped(learner, given, asked.updates)
-        frames = 1e3 * updates.frames(asked.steps, asked.lanes) / wall
-        show(f"{asked.size} {asked.way} check_lag={lag}", {"ms": wall, "cpu_ms": cpu, "frames_per_s": frames})
+        wall, cpu = looped(learner, given, options.updates)
+        frames = 1e3 * updates.frames(options.steps, options.lanes) / wall
+        show(f"{options.size} {options.way} check_lag={lag}", {"ms": wall, "cpu_ms": cpu, "frames_per_s": frames})
         if learner.device.type == "cuda":
             show("    profiled", profiled(learner, given))
 
 
-def gradient(asked: argparse.Namespace) -> None:
+def gradient(options: argparse.Namespace) -> None:
     """Prints how far the gradient of each way is from that of float32: of the whole, and of the worst tensor."""
-    true = gradients(asked, {})
+    true = gradients(options, {})
     ways: dict[str, dict[str, Any]] = {"bf16": {"precision": "bf16"}, "accumulate=2": {"accumulate": 2}}
     ways["check_lag=2"] = {"check_lag": 2}
-    if asked.device.type == "cuda":
+    if options.device.type == "cuda":
         ways |= {"fp32 compiled": updates.WAYS["fp32 compiled"], "bf16 compiled": updates.WAYS["bf16 compiled"]}
-        ways |= {"on the CPU": {"device": "cpu"}} if asked.size == "nano" else {}
+        ways |= {"on the CPU": {"device": "cpu"}} if options.size == "nano" else {}
     for name, way in ways.items():
-        found = gradients(asked, way)
+        found = gradients(options, way)
         one, other = (torch.cat([each.reshape(-1) for each in named.values()]) for named in (true, found))
         cosine = float(torch.nn.functional.cosine_similarity(one, other, dim=0))
         apart = {
@@ -122,36 +122,36 @@ def gradient(asked: argparse.Namespace) -> None:
         }
         worst = max(apart, key=lambda key: apart[key])
         numbers = {"apart": float((other - one).norm() / one.norm()), "cosine": cosine, "worst": apart[worst]}
-        show(f"{asked.size} {name}", numbers, worst)
+        show(f"{options.size} {name}", numbers, worst)
 
 
-def gradients(asked: argparse.Namespace, way: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+def gradients(options: argparse.Namespace, way: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     """The gradient of one update on at most 8 lanes of 12 steps, in float64 on the host."""
-    lanes, steps = min(asked.lanes, 8), min(asked.steps, 12)
-    learner = updates.learner_of(asked.size, lanes, **{"device": str(asked.device), **way})
+    lanes, steps = min(options.lanes, 8), min(options.steps, 12)
+    learner = updates.learner_of(options.size, lanes, **{"device": str(options.device), **way})
     learner.update(**updates.unrolls(learner.agent, steps, lanes))
     named = learner.agent.named_parameters()
     return {name: each.grad.detach().cpu().double() for name, each in named if each.grad is not None}
 
 
-def serve(asked: argparse.Namespace) -> None:
+def serve(options: argparse.Namespace) -> None:
     """Prints rows scored a second by a reward model and a reference policy, and decisions a second, by precision."""
     for precision in ("fp32", "bf16"):
-        on = InferenceDevice(asked.device, precision)
-        policy = updates.agent_of(asked.size)
+        on = InferenceDevice(options.device, precision)
+        policy = updates.agent_of(options.size)
         model = Agent(policy.config, policy.layout, updates.WORDS, utility=True)
         function = WithReferenceGate(LearnedReward(model, 1, on), policy, on)
-        for lanes in sorted({min(lanes, asked.lanes) for lanes in LANES_SCORED}):
-            arrays = updates.unrolls(policy, asked.steps, lanes)["rollout"].arrays
-            ms = best_ms(partial(function.score, arrays, LaneState()), asked.device, asked.updates)
-            rate = 1e3 * asked.steps * lanes / ms
-            show(f"{asked.size} scores {lanes} lanes in {precision}", {"ms": ms, "frames_per_s": rate})
-        for lanes in sorted({min(lanes, 16 * asked.lanes) for lanes in LANES_DECIDED}):
+        for lanes in sorted({min(lanes, options.lanes) for lanes in LANES_SCORED}):
+            arrays = updates.unrolls(policy, options.steps, lanes)["rollout"].arrays
+            ms = best_ms(partial(function.score, arrays, LaneState()), options.device, options.updates)
+            rate = 1e3 * options.steps * lanes / ms
+            show(f"{options.size} scores {lanes} lanes in {precision}", {"ms": ms, "frames_per_s": rate})
+        for lanes in sorted({min(lanes, 16 * options.lanes) for lanes in LANES_DECIDED}):
             arrays = updates.unrolls(policy, 1, lanes)["rollout"].arrays
             one = {key: arrays[key][:1] for key in policy.layout.observations(0, 0)}
             acting = LocalPolicy(policy, torch.Generator().manual_seed(0), on=on)
-            ms = best_ms(partial(acting.decide, one, acting.initial_state(lanes)), asked.device, asked.updates)
-            show(f"{asked.size} decides for {lanes} lanes in {precision}", {"ms": ms, "per_s": 1e3 * lanes / ms})
+            ms = best_ms(partial(acting.decide, one, acting.initial_state(lanes)), options.device, options.updates)
+            show(f"{options.size} decides for {lanes} lanes in {precision}", {"ms": ms, "per_s": 1e3 * lanes / ms})
 
 
 def show(name: str, numbers: Mapping[str, float], note: str = "") -> None:
@@ -169,8 +169,8 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=96, help="of rollouts, and as many of demonstrations")
     parser.add_argument("--accumulate", type=int, default=1, help="parts of a batch, in `loop`")
     parser.add_argument("--updates", type=int, default=10, help="or other repetitions")
-    asked = parser.parse_args()
-    {"loop": loop, "gradient": gradient, "serve": serve}[asked.part](asked)
+    options = parser.parse_args()
+    {"loop": loop, "gradient": gradient, "serve": serve}[options.part](options)
 
 
 if __name__ == "__main__":

@@ -152,30 +152,30 @@ def main() -> None:
     parser.add_argument("--antialias", action="store_true")
     parser.add_argument("--times", type=int, default=7)
     add_json_option(parser)
-    given = parser.parse_args()
-    config = PlayhouseConfig(image=tuple(given.size), antialias=given.antialias)
-    houses = [make_house(config, seed) for seed in range(given.houses)]
+    options = parser.parse_args()
+    config = PlayhouseConfig(image=tuple(options.size), antialias=options.antialias)
+    houses = [make_house(config, seed) for seed in range(options.houses)]
     scenes = [Scene(house, config) for house in houses]
-    on_cpu, fewest = pack_houses(houses, "cpu"), sampled(houses, min(given.views))
-    row_bytes, picture_bytes = fewest.packed(on_cpu)[0].nbytes, 3 * given.size[0] * given.size[1]
+    on_cpu, fewest = pack_houses(houses, "cpu"), sampled(houses, min(options.views))
+    row_bytes, picture_bytes = fewest.packed(on_cpu)[0].nbytes, 3 * options.size[0] * options.size[1]
     expected = fewest.draw(scenes, config)
     count = len(expected)
     rows = [
-        measure("numba on one core", count, lambda: fewest.draw(scenes, config), given.times),
-        measure("poses packed on one core", count, lambda: fewest.packed(on_cpu), given.times),
+        measure("numba on one core", count, lambda: fewest.draw(scenes, config), options.times),
+        measure("poses packed on one core", count, lambda: fewest.packed(on_cpu), options.times),
     ]
     share, missing = None, why_not()
     if missing is None:
-        for views in sorted(given.views):
-            is_fewest = views == min(given.views)
-            row, found = on_the_gpu(sampled(houses, views), config, given.times, expected if is_fewest else None)
+        for views in sorted(options.views):
+            is_fewest = views == min(options.views)
+            row, found = on_the_gpu(sampled(houses, views), config, options.times, expected if is_fewest else None)
             rows, share = [*rows, row], share if found is None else found
     print(table(rows))
     print(f"bytes: {row_bytes:,} a row of poses, {picture_bytes:,} a picture ({picture_bytes / row_bytes:.0f} times)")
     print(missing or f"pixels that differ from numba's: {share:.4%}, by one gray level")
     numbers = [{**asdict(row), "per_second": row.per_second} for row in rows]
     results = {"rows": numbers, "row_bytes": row_bytes, "picture_bytes": picture_bytes, "differing_share": share}
-    write_json(given.json, {**results, "missing": missing})
+    write_json(options.json, {**results, "missing": missing})
 
 
 if __name__ == "__main__":

@@ -69,15 +69,16 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME=VALUE", help="of V-trace, as of interplay")
     add_json_option(parser)
-    given = parser.parse_args()
+    options = parser.parse_args()
     cells = []
-    for env in given.envs:
-        for name in given.learners:
+    for env in options.envs:
+        for name in options.learners:
             started = time.process_time()
             returns = [
-                LEARNERS[name](env, seed, given) for seed in range(given.first_seed, given.first_seed + given.seeds)
+                LEARNERS[name](env, seed, options)
+                for seed in range(options.first_seed, options.first_seed + options.seeds)
             ]
-            seconds = (time.process_time() - started) / given.seeds
+            seconds = (time.process_time() - started) / options.seeds
             cells.append(
                 {"env": env, "learner": name, "cpu_seconds": seconds, "returns": [r._asdict() for r in returns]}
             )
@@ -87,10 +88,10 @@ def main() -> None:
                     f"{env:22s} {name:7s} {what:9s} {np.mean(values):7.2f}  seeds {each}  {seconds:.0f} CPU s",
                     flush=True,
                 )
-    write_json(given.json, {"settings": vars(given), "cells": cells})
+    write_json(options.json, {"settings": vars(options), "cells": cells})
 
 
-def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:
+def vtrace(env: str, seed: int, options: argparse.Namespace) -> Returns:
     """`experiment=gymnasium`, up to the evaluation.
 
     Raises:
@@ -98,9 +99,9 @@ def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = ["experiment=gymnasium", f"env.id={env}", *SETTINGS[env], f"run.dir={folder}", f"run.seed={seed}"]
-        settings += ["tracking.wandb=disabled", "evaluate.chance=false", *given.settings]
+        settings += ["tracking.wandb=disabled", "evaluate.chance=false", *options.settings]
         actor = compose(settings).reinforce.actor
-        batches = given.steps // (actor.lanes * actor.steps)
+        batches = options.steps // (actor.lanes * actor.steps)
         # The returns of training are written when held-out ones are measured: all of them at the end.
         settings += [f"reinforce.{name}={batches}" for name in ("training.updates", "heldout_every")]
         for verb in ("collect", "clone", "reinforce", "evaluate"):
@@ -155,7 +156,7 @@ def flat(env: str) -> gymnasium.Env[Any, Any]:
     )
 
 
-def ppo(env: str, seed: int, given: argparse.Namespace) -> Returns:
+def ppo(env: str, seed: int, options: argparse.Namespace) -> Returns:
     """PPO as CleanRL's ppo.py does it."""
     torch.manual_seed(seed)
     rng, lanes, steps, gamma = np.random.default_rng(seed), 4, 128, 0.99
@@ -170,7 +171,7 @@ def ppo(env: str, seed: int, given: argparse.Namespace) -> Returns:
     acted, rewards, values, done = (torch.zeros(steps, lanes) for _ in range(4))
     over, sums = torch.zeros(lanes), np.zeros(lanes)
     ended: deque[float] = deque(maxlen=EPISODES)
-    updates = given.steps // (lanes * steps)
+    updates = options.steps // (lanes * steps)
     for update in range(updates):
         optimizer.param_groups[0]["lr"] = 2.5e-4 * (1 - update / updates)
         for t in range(steps):

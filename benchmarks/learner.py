@@ -337,35 +337,35 @@ def planned() -> tuple[Plan, argparse.Namespace]:
     parser.add_argument("--accumulate", type=int, default=1, help="parts of a batch, one after another")
     parser.add_argument("--profile", action="store_true", help="also print the most expensive operations to stderr")
     add_json_option(parser)
-    asked = parser.parse_args()
-    device = find_device(asked.device)
-    small = asked.quick or device.type == "cpu"
-    sizes = asked.sizes or ("nano,5m" if small else "nano,18m,71m")
+    options = parser.parse_args()
+    device = find_device(options.device)
+    small = options.quick or device.type == "cpu"
+    sizes = options.sizes or ("nano,5m" if small else "nano,18m,71m")
     # Compiling C++ takes minutes and gains least on a CPU, so there it must be named; graphs are for GPUs.
     left_out = {way for way in WAYS if device.type == "cpu" and ("compiled" in way or way in GRAPHS)}
-    ways = asked.ways or ",".join(way for way in WAYS if way not in left_out)
+    ways = options.ways or ",".join(way for way in WAYS if way not in left_out)
     plan = Plan(
         device=str(device),
         sizes=tuple(sizes.split(",")),
         ways=tuple(ways.split(",")),
-        steps=asked.steps or (6 if small else 50),
-        lanes=asked.lanes or (4 if small else 96),
-        updates=asked.updates or (6 if small else 10),
-        recompute=asked.recompute,
-        accumulate=asked.accumulate,
+        steps=options.steps or (6 if small else 50),
+        lanes=options.lanes or (4 if small else 96),
+        updates=options.updates or (6 if small else 10),
+        recompute=options.recompute,
+        accumulate=options.accumulate,
     )
     unknown = [name for name in plan.sizes if name not in SIZES] + [way for way in plan.ways if way not in WAYS]
     if unknown:
         parser.error(f"{', '.join(unknown)}: not known; sizes: {', '.join(SIZES)}; ways: {', '.join(WAYS)}")
-    return plan, asked
+    return plan, options
 
 
 def main() -> None:
-    plan, asked = planned()
+    plan, options = planned()
     device = find_device(plan.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} thread(s)"
     peaks = {"fp32": peak(device, torch.float32), "bf16": peak(device, torch.bfloat16)}
-    say(f"{name}: T = {plan.steps}, {plan.lanes} + {plan.lanes} lanes; peaks " + told(peaks))
+    say(f"{name}: T = {plan.steps}, {plan.lanes} + {plan.lanes} lanes; peaks " + peaks_text(peaks))
     agreed = agreement(plan.device) if device.type == "cuda" else None
     if agreed is not None:
         say(agreed)
@@ -373,7 +373,7 @@ def main() -> None:
     rows = []
     for size in plan.sizes:
         base = 0.0
-        for row in measured(plan, size, peaks, asked.profile):
+        for row in measured(plan, size, peaks, options.profile):
             base = base or row.frames
             rows.append(row)
             memory = "-" if row.memory is None else f"{row.memory:.1f}"
@@ -384,10 +384,10 @@ def main() -> None:
                 flush=True,
             )
     result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}
-    write_json(asked.json, {**result, "agreement": agreed, "rows": [asdict(row) for row in rows]})
+    write_json(options.json, {**result, "agreement": agreed, "rows": [asdict(row) for row in rows]})
 
 
-def told(peaks: Mapping[str, float]) -> str:
+def peaks_text(peaks: Mapping[str, float]) -> str:
     return ", ".join(f"{precision} {rate / 1e12:.3g} TFLOP/s" for precision, rate in peaks.items())
 
 

@@ -122,10 +122,12 @@ def main() -> None:
     parser.add_argument("--episode", type=int, default=40, help="steps of an episode (%(default)s)")
     parser.add_argument("--turns", type=int, default=3, help="of each (%(default)s)")
     add_json_option(parser)
-    given = parser.parse_args()
-    rows = [turn(by, given.lanes, given.steps, given.episode) for _ in range(given.turns) for by in ("actor", "gpu")]
+    options = parser.parse_args()
+    rows = [
+        turn(by, options.lanes, options.steps, options.episode) for _ in range(options.turns) for by in ("actor", "gpu")
+    ]
     print_rows(rows)
-    write_json(given.json, {"settings": vars(given), "rows": [asdict(row) for row in rows]})
+    write_json(options.json, {"settings": vars(options), "rows": [asdict(row) for row in rows]})
 
 
 if __name__ == "__main__":

@@ -97,19 +97,19 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=32)
     parser.add_argument("--steps", type=int, default=10, help="T of an unroll")
     add_json_option(parser)
-    given = parser.parse_args()
+    options = parser.parse_args()
     cells = []
-    for lag in given.lags:
-        for ratio in given.ratios:
-            cells += [cell(ratio, lag, rate, given) for rate in given.rates]
-            best = max(cells[-len(given.rates) :], key=lambda found: found["return_mean"])
+    for lag in options.lags:
+        for ratio in options.ratios:
+            cells += [cell(ratio, lag, rate, options) for rate in options.rates]
+            best = max(cells[-len(options.rates) :], key=lambda found: found["return_mean"])
             print(row(best), flush=True)
-    write_json(given.json, {"settings": vars(given), "cells": cells})
+    write_json(options.json, {"settings": vars(options), "cells": cells})
 
 
-def cell(ratio: Ratio, lag: int, rate: float, given: argparse.Namespace) -> dict[str, Any]:
+def cell(ratio: Ratio, lag: int, rate: float, options: argparse.Namespace) -> dict[str, Any]:
     """The scores of all seeds of one setting."""
-    runs = [train(ratio, lag, rate, seed, given) for seed in range(given.seeds)]
+    runs = [train(ratio, lag, rate, seed, options) for seed in range(options.seeds)]
     found: dict[str, Any] = {"ratio": ratio, "lag": lag, "learning_rate": rate}
     for name in ("return", "final", *METRICS):
         values = np.array([run[name] for run in runs])
@@ -124,9 +124,9 @@ def row(best: dict[str, Any]) -> str:
     return f"lag {best['lag']}  {best['ratio']:6s}  lr {best['learning_rate']:.0e}  {scores}  {told}"
 
 
-def train(ratio: Ratio, lag: int, rate: float, seed: int, given: argparse.Namespace) -> dict[str, float]:
+def train(ratio: Ratio, lag: int, rate: float, seed: int, options: argparse.Namespace) -> dict[str, float]:
     """One run; returns the return per episode, over all updates and over the last tenth, and the metrics' means."""
-    size = replace(SIZE, actions_per_step=given.actions)
+    size = replace(SIZE, actions_per_step=options.actions)
     layout = Layout(SPEC, size.utterance_length, size.actions_per_step)
     torch.manual_seed(seed)
     agent, acting = (Agent(size, layout, vocabulary_size=8) for _ in range(2))
@@ -140,17 +140,17 @@ def train(ratio: Ratio, lag: int, rate: float, seed: int, given: argparse.Namesp
     generator = torch.Generator().manual_seed(seed)
     learner = Learner(agent, config, dataset_lanes=2, generator=generator)
     versions = deque([learner.weights()] * (lag + 1), maxlen=lag + 1)
-    plane, state = Plane(given.lanes, np.random.default_rng(seed)), acting.initial_state(given.lanes)
-    noise = Noise.of(torch.Generator().manual_seed(seed + 1), given.lanes)
+    plane, state = Plane(options.lanes, np.random.default_rng(seed)), acting.initial_state(options.lanes)
+    noise = Noise.of(torch.Generator().manual_seed(seed + 1), options.lanes)
     returns, metrics = [], []
-    for _ in range(given.updates):
+    for _ in range(options.updates):
         load_weights(acting, versions[0])
-        unroll, state = play(acting, plane, state, noise, given.steps)
+        unroll, state = play(acting, plane, state, noise, options.steps)
         valid = ~unroll.arrays["last"][:-1]
         returns.append(float(unroll.arrays["reward"][valid].mean()) * EPISODE_STEPS)
         metrics.append(learner.update(demonstrated=None, rollout=unroll))
         versions.append(learner.weights())
-    tail = max(1, given.updates // 10)
+    tail = max(1, options.updates // 10)
     means = {name: float(np.mean([each[name] for each in metrics])) for name in METRICS}
     return {"return": float(np.mean(returns)), "final": float(np.mean(returns[-tail:])), **means}
 

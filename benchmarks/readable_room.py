@@ -176,30 +176,30 @@ def accuracies(reader: Reader, pictures: Tensor, data: Data, kinds: Sequence[str
     return {kind: float(correct[data.kind == number].mean()) for number, kind in enumerate(kinds)}
 
 
-def learn(config: Config, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def learn(config: Config, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Trains a reader; returns a row of accuracies every `report` CPU seconds, the most frequent answer's first."""
     settings = dict(config.env)
     world = registry.make(settings.pop("name"), **settings)
     assert isinstance(world, Playhouse), "this benchmark is about rooms of the Playhouse"
-    images, questions = draw(world, arguments.houses, arguments.seed)
+    images, questions = draw(world, options.houses, options.seed)
     words = Vocabulary.build(Counter(q.text for q in questions), config.agent.vocabulary, config.agent.tokens)
     kinds, labels = sorted({q.kind for q in questions}), sorted({q.label for q in questions})
     encoding = Encoding(kinds, labels, words, config.agent.utterance_length)
-    boundary = int(arguments.houses * (1 - HELD_OUT))
+    boundary = int(options.houses * (1 - HELD_OUT))
     train = encoding.arrays([q for q in questions if q.house < boundary])
     test = encoding.arrays([q for q in questions if q.house >= boundary])
-    torch.manual_seed(arguments.seed)
+    torch.manual_seed(options.seed)
     layout = Layout(world.spec, encoding.length, config.agent.actions_per_step)
     reader = Reader(Agent(config.agent, layout, len(words)), len(labels))
     rows: list[dict[str, Any]] = [_most_frequent(test, kinds)]
     pictures = torch.from_numpy(images)
-    optimizer = torch.optim.Adam(reader.parameters(), lr=arguments.rate)
-    rng, spent, updates = np.random.default_rng(arguments.seed), 0.0, 0
-    while spent < arguments.seconds:
+    optimizer = torch.optim.Adam(reader.parameters(), lr=options.rate)
+    rng, spent, updates = np.random.default_rng(options.seed), 0.0, 0
+    while spent < options.seconds:
         began = time.process_time()
         for group in optimizer.param_groups:
-            group["lr"] = arguments.rate * min(1.0, (updates + 1) / WARM_UP)
-        chosen = rng.integers(len(train.label), size=arguments.batch)
+            group["lr"] = options.rate * min(1.0, (updates + 1) / WARM_UP)
+        chosen = rng.integers(len(train.label), size=options.batch)
         logits = reader(pictures[train.house[chosen]], torch.from_numpy(train.heard[chosen]))
         loss = functional.cross_entropy(logits, torch.from_numpy(train.label[chosen]))
         optimizer.zero_grad()
@@ -207,7 +207,7 @@ def learn(config: Config, arguments: argparse.Namespace) -> list[dict[str, Any]]
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 10.0)
         optimizer.step()
         before, spent, updates = spent, spent + time.process_time() - began, updates + 1
-        if spent // arguments.report > before // arguments.report:
+        if spent // options.report > before // options.report:
             rows.append({"cpu_seconds": spent, "updates": updates, **accuracies(reader, pictures, test, kinds)})
             _print(rows[-1], f"{spent:.0f} CPU s, {updates} updates")
     return rows
@@ -238,9 +238,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--seed", type=int, default=1)
     add_json_option(parser)
-    arguments = parser.parse_args()
-    rows = learn(compose(arguments.overrides), arguments)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    options = parser.parse_args()
+    rows = learn(compose(options.overrides), options)
+    write_json(options.json, {"settings": vars(options), "rows": rows})
 
 
 if __name__ == "__main__":

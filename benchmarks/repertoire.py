@@ -137,22 +137,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--modifiers", nargs="*", default=PlayhouseTasks.modifiers, choices=PlayhouseTasks.modifiers)
     parser.add_argument("--samples", type=int, default=2, help="wordings shown of each")
     add_json_option(parser)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     world = Playhouse(PlayhouseConfig())
     warm_up(world, lambda text: print(text, file=sys.stderr))
     print(f"{'cue or modifier':20}{'asked':>8}{'done':>8}{'95 %':>12}{'steps':>13}{'different':>11}")
     found = []
-    for row in rows(world, range(given.seed, given.seed + given.houses), given.cues, given.modifiers, given.steps):
+    for row in rows(
+        world, range(options.seed, options.seed + options.houses), options.cues, options.modifiers, options.steps
+    ):
         found.append(row)
         print(line(row), flush=True)
-        for text in list(dict.fromkeys(row.instructions))[: given.samples]:
+        for text in list(dict.fromkeys(row.instructions))[: options.samples]:
             print(f"    {text}")
         for text in row.failures:
             print(f"    not done: {text}")
-    asked, different = variety(world, given.seed + given.houses, VARIETY_DRAWS)
+    asked, different = variety(world, options.seed + options.houses, VARIETY_DRAWS)
     print(f"of {VARIETY_DRAWS} draws of house, cue and modifier {asked} could be asked, in {different} different ways")
     write_json(
-        given.json, {**vars(given), "rows": [asdict(row) for row in found], "asked": asked, "different": different}
+        options.json, {**vars(options), "rows": [asdict(row) for row in found], "asked": asked, "different": different}
     )
 
 

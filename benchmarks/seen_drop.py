@@ -125,13 +125,13 @@ def _summary(episodes: list[list[float]]) -> tuple[float, float, int]:
 def main() -> None:
     parser = parser_of_agents(__doc__, ["reward"])
     parser.add_argument("--episodes", type=int, default=400, help="at most")
-    arguments = parser.parse_intermixed_args()
-    run = open_run(compose(arguments.overrides))
+    options = parser.parse_intermixed_args()
+    run = open_run(compose(options.overrides))
     print_table(
-        arguments,
+        options,
         ("reward model", *EVENTS),
         22,
-        lambda agent: changes(run, agent, arguments.episodes),
+        lambda agent: changes(run, agent, options.episodes),
         "{:.2f} +- {:.2f} {:5}".format,
     )
 

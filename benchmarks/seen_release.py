@@ -55,13 +55,13 @@ def utility_of_moments(run: Run, name: str, most: int) -> dict[str, tuple[float,
 def main() -> None:
     parser = parser_of_agents(__doc__, ["reward"])
     parser.add_argument("--episodes", type=int, default=100, help="at most")
-    arguments = parser.parse_intermixed_args()
-    run = open_run(compose(arguments.overrides))
+    options = parser.parse_intermixed_args()
+    run = open_run(compose(options.overrides))
     print_table(
-        arguments,
+        options,
         ("reward model", *MOMENTS),
         17,
-        lambda agent: utility_of_moments(run, agent, arguments.episodes),
+        lambda agent: utility_of_moments(run, agent, options.episodes),
         "{:.2f} +- {:.2f}".format,
     )
 

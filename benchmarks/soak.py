@@ -245,12 +245,12 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=1_000, help="of 8 frames, in each house")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed of the first house")
     add_json_option(parser)
-    typed = parser.parse_args()
+    options = parser.parse_args()
     rows: list[Soaked] = []
     warnings = LoggedWarnings()
     logging.getLogger().addHandler(warnings)
     print(f"{'house':>6}{'objects':>9}{'held':>8}{'thrown':>8}{'fastest':>9}{'pressed':>9}{'ms/step':>9}{'MB':>8}")
-    for row in all_houses(PlayhouseConfig(rooms=(1, 5)), typed.houses, typed.steps, typed.first):
+    for row in all_houses(PlayhouseConfig(rooms=(1, 5)), options.houses, options.steps, options.first):
         rows.append(row)
         print(
             f"{row.seed:6}{row.objects:9}{row.grasps / row.steps / 2:8.0%}{row.spent:8}"
@@ -259,7 +259,7 @@ def main() -> int:
         )  # fmt: skip
     found = faults(rows, warnings.messages)
     print("\n".join(found) or f"{sum(row.steps for row in rows):,} steps: nothing escaped, sank or warned")
-    write_json(typed.json, {"faults": found, "houses": [asdict(row) for row in rows]})
+    write_json(options.json, {"faults": found, "houses": [asdict(row) for row in rows]})
     return 1 if found else 0
 
 

@@ -364,24 +364,26 @@ def arguments() -> argparse.ArgumentParser:
 
 def main(words: Sequence[str] | None = None) -> int:
     """See the module docstring; returns the exit code."""
-    told = arguments().parse_args(words)
+    options = arguments().parse_args(words)
     parts: dict[str, Iterator[Report]] = {}
-    if told.scaling:
-        slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
+    if options.scaling:
+        slow = Plan("small", 1, options.worlds, options.unroll, 0.0, 5e-3, options.seconds)
         parts["scaling"] = scaling(slow, (1, 2, 4, 8, 16))
-    for size in told.size or ([] if told.scaling else ["small"]):
-        plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        parts[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
+    for size in options.size or ([] if options.scaling else ["small"]):
+        plan = Plan(size, options.workers, options.worlds, options.unroll, 1e-4, 0.0, options.seconds)
+        parts[size] = contest(
+            plan, contestants(options.peer, served=options.served, keeps=options.keeping), options.runs
+        )
     report: dict[str, Report] = {}
     try:
         for name, part in parts.items():
             for so_far in part:
                 report[name] = so_far
-                keep(report, told.json)
+                keep(report, options.json)
     except KeyboardInterrupt:
         return STOPPED
     finally:
-        if told.json == "-":
+        if options.json == "-":
             sys.stdout.write(json.dumps(report, indent=1))
     return int(any(part["failures"] for part in report.values()))
 

@@ -138,13 +138,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.0, help="of measurement per line")
     add_json_option(parser)
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     rows = []
     print(f"{'':44} {'per second':>12} {'goal':>9} {'ratio':>6} {'reference':>10}")
     for case in cases(np.random.default_rng(0)):
         case.call()
         rate(case.call, case.calls, 0.1)
-        found = rate(case.call, case.calls, arguments.seconds)
+        found = rate(case.call, case.calls, options.seconds)
         busy = rate(reference, 1, 0.3)
         row = {"name": case.name, "per_second": found, "goal": case.goal, "reference_per_second": busy}
         if case.name.startswith("picture 64x64"):
@@ -152,7 +152,7 @@ def main() -> None:
         rows.append(row)
         ratio = "" if case.goal is None else f"{found / case.goal:.2f}"
         print(f"{case.name:44} {found:12,.0f} {case.goal or 0:9,.0f} {ratio:>6} {busy:10,.0f}")
-    write_json(arguments.json, rows)
+    write_json(options.json, rows)
 
 
 if __name__ == "__main__":

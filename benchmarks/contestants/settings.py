@@ -1,4 +1,4 @@
-"""What a contestant is told on its command line, and what it says back."""
+"""The settings of a contestant, from its command line, and its reports to the referee."""
 
 from __future__ import annotations
 
@@ -35,17 +35,19 @@ def settings() -> Settings:
         parser.add_argument(f"--{name}", type=kind, default=usual)
     parser.add_argument("--wait", type=float, default=0.0)
     parser.add_argument("--folder", required=True)
-    told = parser.parse_args()
-    return Settings(SIZES[told.size], told.workers, told.worlds, told.unroll, told.work, told.wait, told.folder)
+    options = parser.parse_args()
+    return Settings(
+        SIZES[options.size], options.workers, options.worlds, options.unroll, options.work, options.wait, options.folder
+    )
 
 
-def trained(frames: int) -> None:
-    """Tells the referee how many frames have been learned from so far; it counts the CPU seconds."""
+def report_frames(frames: int) -> None:
+    """Reports how many frames have been learned from so far; the referee counts the CPU seconds."""
     sys.stdout.write(f"trained {frames}\n")
     sys.stdout.flush()
 
 
-def network_has(parameters: int) -> None:
-    """Tells the referee how large the network is."""
+def report_parameters(parameters: int) -> None:
+    """Reports the number of parameters of the network."""
     sys.stdout.write(f"parameters {parameters}\n")
     sys.stdout.flush()

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from network import PixelNet
 from pixel_gym import PixelEnv
-from settings import network_has, settings, trained
+from settings import report_frames, report_parameters, settings
 from torch.nn import functional
 
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.1
@@ -19,12 +19,12 @@ GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.1
 
 def main() -> None:
     """Plays and learns until it is ended."""
-    told = settings()
+    options = settings()
     torch.manual_seed(0)
-    lanes, steps = told.workers * told.worlds, told.unroll
-    worlds = gymnasium.vector.SyncVectorEnv([lambda: PixelEnv(told.work, told.wait) for _ in range(lanes)])
-    net = PixelNet(told.size)
-    network_has(sum(p.numel() for p in net.parameters()))
+    lanes, steps = options.workers * options.worlds, options.unroll
+    worlds = gymnasium.vector.SyncVectorEnv([lambda: PixelEnv(options.work, options.wait) for _ in range(lanes)])
+    net = PixelNet(options.size)
+    report_parameters(sum(p.numel() for p in net.parameters()))
     optimizer = torch.optim.Adam(net.parameters(), lr=2.5e-4, eps=1e-5)
     pictures = torch.zeros((steps, lanes, 72, 96, 3), dtype=torch.uint8)
     first = torch.zeros((steps, lanes), dtype=torch.bool)
@@ -65,8 +65,8 @@ def main() -> None:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
         optimizer.step()
-        frames += told.batch
-        trained(frames)
+        frames += options.batch
+        report_frames(frames)
 
 
 if __name__ == "__main__":

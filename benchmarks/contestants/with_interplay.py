@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from settings import Settings, network_has, settings, trained
+from settings import Settings, report_frames, report_parameters, settings
 
 from interplay.launch.cli import main as interplay
 from interplay.learner.agents import load_agent
@@ -16,15 +16,15 @@ from interplay.tracking.metrics import read_metrics
 POLL = 0.25  # seconds between looks at the metrics
 
 
-def words_of(told: Settings, runtime: str, *more: str) -> list[str]:
+def words_of(options: Settings, runtime: str, *more: str) -> list[str]:
     """What would be typed after each verb."""
-    size = told.size
-    lanes = told.workers * told.worlds
+    size = options.size
+    lanes = options.workers * options.worlds
     return [
         "env=pixels",
-        f"env.work={told.work}",
-        f"env.wait={told.wait}",
-        f"run.dir={told.folder}",
+        f"env.work={options.work}",
+        f"env.wait={options.wait}",
+        f"run.dir={options.folder}",
         "run.name=throughput",
         "tracking.wandb=disabled",
         "agent=nano",
@@ -47,37 +47,37 @@ def words_of(told: Settings, runtime: str, *more: str) -> list[str]:
         "reinforce.training.checkpoint_every=1000000",
         "reinforce.training.log_every=1",
         f"reinforce.actor.lanes={lanes}",
-        f"reinforce.actor.steps={told.unroll}",
+        f"reinforce.actor.steps={options.unroll}",
         "reinforce.actor.episode_steps=200",
-        f"reinforce.dataset.steps={told.unroll}",
+        f"reinforce.dataset.steps={options.unroll}",
         *(f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")),
         "reinforce.learner.objective.weights.gate_kl=0",
         f"runtime={runtime}",
-        *([f"runtime.actors={told.workers}"] if runtime == "ray" else []),
+        *([f"runtime.actors={options.workers}"] if runtime == "ray" else []),
         *more,
     ]
 
 
-def tell(metrics: Path) -> None:
-    """Repeats what the newest row of metrics says, for as long as the process lives."""
+def report_metrics(metrics: Path) -> None:
+    """Reports the steps of the newest row of metrics, while the process runs."""
     while True:
         rows = list(read_metrics(metrics)) if metrics.exists() else []
         if rows:
-            trained(int(rows[-1]["steps"]))
+            report_frames(int(rows[-1]["steps"]))
         time.sleep(POLL)
 
 
 def main(runtime: str, *more: str) -> int:
     """Trains until it is ended; `more` settings are typed besides."""
-    told = settings()
-    words = words_of(told, runtime, *more)
+    options = settings()
+    words = words_of(options, runtime, *more)
     for verb in ("collect", "clone"):
         if code := interplay([verb, *words]):
             return code
-    run = Path(told.folder) / "throughput"
+    run = Path(options.folder) / "throughput"
     agent, _ = load_agent(run / "clone" / "checkpoints")
-    network_has(sum(p.numel() for p in agent.parameters()))
-    threading.Thread(target=tell, args=(run / "reinforce" / "metrics.jsonl",), daemon=True).start()
+    report_parameters(sum(p.numel() for p in agent.parameters()))
+    threading.Thread(target=report_metrics, args=(run / "reinforce" / "metrics.jsonl",), daemon=True).start()
     return interplay(["reinforce", *words])
 
 

@@ -7,17 +7,17 @@ import torch
 from actor_critic import loss_of
 from network import PixelNet
 from pixels import HEIGHT, WIDTH, Pixels
-from settings import Settings, network_has, settings, trained
+from settings import Settings, report_frames, report_parameters, settings
 
 
 class Loop:
     """All worlds, the network and its optimizer in one process."""
 
-    def __init__(self, told: Settings) -> None:
+    def __init__(self, options: Settings) -> None:
         torch.manual_seed(0)
-        lanes, steps = told.workers * told.worlds, told.unroll
-        self.worlds = [Pixels(told.work, told.wait) for _ in range(lanes)]
-        self.net = PixelNet(told.size)
+        lanes, steps = options.workers * options.worlds, options.unroll
+        self.worlds = [Pixels(options.work, options.wait) for _ in range(lanes)]
+        self.net = PixelNet(options.size)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-4)
         self.pictures = np.zeros((steps + 1, lanes, HEIGHT, WIDTH, 3), np.uint8)
         self.first = np.ones((steps + 1, lanes), bool)
@@ -54,16 +54,16 @@ class Loop:
 
 def main() -> None:
     """Plays and learns until it is ended."""
-    told = settings()
-    loop = Loop(told)
-    network_has(sum(p.numel() for p in loop.net.parameters()))
+    options = settings()
+    loop = Loop(options)
+    report_parameters(sum(p.numel() for p in loop.net.parameters()))
     frames = 0
     while True:
         memory = (loop.memory[0].clone(), loop.memory[1].clone())
         actions, acted = loop.play()
         loop.learn(memory, actions, acted)
-        frames += told.batch
-        trained(frames)
+        frames += options.batch
+        report_frames(frames)
 
 
 if __name__ == "__main__":

@@ -35,36 +35,36 @@ def cheapest(act: Callable[[], object]) -> float:
 
 def main() -> None:
     """Measures the three parts."""
-    told = settings()
-    loop = Loop(told)
-    lanes = told.workers * told.worlds
+    options = settings()
+    loop = Loop(options)
+    lanes = options.workers * options.worlds
     memory = (loop.memory[0].clone(), loop.memory[1].clone())
     actions, acted = loop.play()
 
     def step() -> None:
         for world in loop.worlds:
             world.reset(0)
-            for _ in range(told.unroll):
+            for _ in range(options.unroll):
                 world.step(1)
 
     @torch.inference_mode()
     def infer(net: PixelNet, seen: torch.Tensor, first: torch.Tensor) -> None:
         state = net.initial_state(seen.shape[1])
-        for t in range(told.unroll):
+        for t in range(options.unroll):
             logits, _, state = net(seen[t : t + 1], first[t : t + 1], state)
             torch.multinomial(logits[0].softmax(-1), 1)
 
     def inference(net: PixelNet, lanes: int) -> float:
         of_lanes = [torch.from_numpy(each[:, :lanes].copy()) for each in (loop.pictures, loop.first)]
-        return cheapest(partial(infer, net, *of_lanes)) / (told.unroll * lanes)
+        return cheapest(partial(infer, net, *of_lanes)) / (options.unroll * lanes)
 
     packed = copy.deepcopy(loop.net)
     pack(packed)
 
-    batch = told.unroll * lanes
+    batch = options.unroll * lanes
     parts = {
         "world": cheapest(step) / batch,
-        "inference": min(inference(net, of) for net in (loop.net, packed) for of in (told.worlds, lanes)),
+        "inference": min(inference(net, of) for net in (loop.net, packed) for of in (options.worlds, lanes)),
         "learner": cheapest(lambda: loop.learn(memory, actions, acted)) / batch,
     }
     sys.stdout.write(json.dumps(parts) + "\n")

@@ -19,30 +19,30 @@ from sample_factory.envs.env_utils import register_env
 from sample_factory.model.actor_critic import create_actor_critic
 from sample_factory.model.encoder import Encoder
 from sample_factory.train import make_runner
-from settings import Settings, network_has, settings, trained
+from settings import Settings, report_frames, report_parameters, settings
 from sizes import SIZES
 
 
-def arguments(told: Settings) -> list[str]:
+def arguments(options: Settings) -> list[str]:
     """Sample Factory's own settings for the contest's."""
     chosen = {
         "algo": "APPO",
         "env": "pixels",
         "experiment": "throughput",
-        "train_dir": told.folder,
+        "train_dir": options.folder,
         "device": "cpu",
-        "num_workers": told.workers,
-        "num_envs_per_worker": told.worlds,
+        "num_workers": options.workers,
+        "num_envs_per_worker": options.worlds,
         "worker_num_splits": 1,
-        "rollout": told.unroll,
-        "recurrence": told.unroll,
-        "batch_size": told.batch,
+        "rollout": options.unroll,
+        "recurrence": options.unroll,
+        "batch_size": options.batch,
         "num_batches_per_epoch": 1,
         "num_epochs": 1,
         "gamma": 0.99,
         "use_rnn": True,
         "rnn_type": "lstm",
-        "rnn_size": told.size.lstm,
+        "rnn_size": options.size.lstm,
         "normalize_input": False,
         "normalize_returns": False,
         "serial_mode": False,
@@ -73,29 +73,29 @@ class PixelEncoder(Encoder):
         return int(self.width)
 
 
-def world(told: Settings, *_: Any, **__: Any) -> PixelEnv:
+def world(options: Settings, *_: Any, **__: Any) -> PixelEnv:
     """One of the worlds of a worker."""
-    return PixelEnv(told.work, told.wait, channels_first=True)
+    return PixelEnv(options.work, options.wait, channels_first=True)
 
 
 def main() -> None:
     """Trains until it is ended."""
-    told = settings()
-    register_env("pixels", partial(world, told))
+    options = settings()
+    register_env("pixels", partial(world, options))
     global_model_factory().register_encoder_factory(PixelEncoder)
-    parser, _ = parse_sf_args(arguments(told))
-    cfg = parse_full_cfg(parser, arguments(told))
+    parser, _ = parse_sf_args(arguments(options))
+    cfg = parse_full_cfg(parser, arguments(options))
     cfg, runner = make_runner(cfg)
     runner.init()
     network = create_actor_critic(cfg, runner.env_info.obs_space, runner.env_info.action_space)
-    network_has(sum(p.numel() for p in network.parameters()))
+    report_parameters(sum(p.numel() for p in network.parameters()))
 
-    def tell() -> None:
+    def report_steps() -> None:
         while True:
             time.sleep(0.5)
-            trained(runner.env_steps.get(0, 0))  # what its learner has consumed
+            report_frames(runner.env_steps.get(0, 0))  # what its learner has consumed
 
-    threading.Thread(target=tell, daemon=True).start()
+    threading.Thread(target=report_steps, daemon=True).start()
     sys.exit(runner.run())
 
 

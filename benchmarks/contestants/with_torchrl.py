@@ -6,7 +6,7 @@ import torch
 from network import Torso
 from pixel_gym import PixelEnv
 from pixels import ACTIONS
-from settings import Settings, network_has, settings, trained
+from settings import Settings, report_frames, report_parameters, settings
 from tensordict.nn import ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
 from tensordict.nn import TensorDictSequential as Sequential
 from torch import nn
@@ -17,26 +17,26 @@ from torchrl.objectives import A2CLoss
 from torchrl.objectives.value import VTrace
 
 
-def worlds_of(told: Settings, memory: LSTMModule) -> EnvBase:
+def worlds_of(options: Settings, memory: LSTMModule) -> EnvBase:
     """The worlds of one worker, one after another in its process."""
 
     def world() -> EnvBase:
-        return GymWrapper(PixelEnv(told.work, told.wait, channels_first=True), categorical_action_encoding=True)
+        return GymWrapper(PixelEnv(options.work, options.wait, channels_first=True), categorical_action_encoding=True)
 
-    several = TransformedEnv(SerialEnv(told.worlds, world), InitTracker())
+    several = TransformedEnv(SerialEnv(options.worlds, world), InitTracker())
     several.append_transform(memory.make_tensordict_primer())
     return several
 
 
 def main() -> None:
     """Plays and learns until it is ended."""
-    told = settings()
+    options = settings()
     torch.manual_seed(0)
-    torso = TensorDictModule(Torso(told.size), in_keys=["observation"], out_keys=["features"])
-    memory = LSTMModule(input_size=told.size.lstm, hidden_size=told.size.lstm, in_key="features", out_key="core")
+    torso = TensorDictModule(Torso(options.size), in_keys=["observation"], out_keys=["features"])
+    memory = LSTMModule(input_size=options.size.lstm, hidden_size=options.size.lstm, in_key="features", out_key="core")
     shared = Sequential(torso, memory)
-    policy = TensorDictModule(nn.Linear(told.size.lstm, ACTIONS), in_keys=["core"], out_keys=["logits"])
-    value = TensorDictModule(nn.Linear(told.size.lstm, 1), in_keys=["core"], out_keys=["state_value"])
+    policy = TensorDictModule(nn.Linear(options.size.lstm, ACTIONS), in_keys=["core"], out_keys=["logits"])
+    value = TensorDictModule(nn.Linear(options.size.lstm, 1), in_keys=["core"], out_keys=["state_value"])
     draw = ProbabilisticTensorDictModule(
         in_keys=["logits"],
         out_keys=["action"],
@@ -46,11 +46,11 @@ def main() -> None:
     )
     actor = ProbabilisticTensorDictSequential(shared, policy, draw)
     critic = Sequential(shared, value)
-    network_has(sum(p.numel() for module in (shared, policy, value) for p in module.parameters()))
+    report_parameters(sum(p.numel() for module in (shared, policy, value) for p in module.parameters()))
     collector = MultiSyncCollector(
-        [lambda: worlds_of(told, memory)] * told.workers,
+        [lambda: worlds_of(options, memory)] * options.workers,
         actor,
-        frames_per_batch=told.batch,
+        frames_per_batch=options.batch,
         total_frames=-1,
         cat_results=0,
     )
@@ -69,7 +69,7 @@ def main() -> None:
             optimizer.step()
         collector.update_policy_weights_()
         frames += batch.numel()
-        trained(frames)
+        report_frames(frames)
 
 
 if __name__ == "__main__":

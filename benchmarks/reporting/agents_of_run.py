@@ -27,7 +27,7 @@ def print_row(agent: str, cells: Iterable[str], width: int) -> None:
 
 
 def print_table(
-    arguments: argparse.Namespace,
+    options: argparse.Namespace,
     columns: Sequence[str],
     width: int,
     measure: Callable[[str], Mapping[str, Any]],
@@ -42,8 +42,8 @@ def print_table(
     """
     rows: list[dict[str, Any]] = []
     print_row(columns[0], columns[1:], width)
-    for agent in arguments.agents:
+    for agent in options.agents:
         found = measure(agent)
         rows.append({"agent": agent, **found})
         print_row(agent, (show(*value) for value in found.values()), width)
-    write_json(arguments.json, {"settings": vars(arguments), "rows": rows})
+    write_json(options.json, {"settings": vars(options), "rows": rows})

@@ -25,14 +25,14 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
         above.plot([s.seconds / MINUTE for s in seen], [s.uses[name].own for s in seen], label=name, linewidth=1.2)
     for name, _, value in STORES:
         below.plot([s.seconds / MINUTE for s in samples], [value(s) for s in samples], label=name, linewidth=1.2)
-    for axes, told in ((above, "memory of its own, MB"), (below, "store and disk, MB")):
-        _finish(axes, told)
+    for axes, label in ((above, "memory of its own, MB"), (below, "store and disk, MB")):
+        _finish(axes, label)
     below.set_xlabel("minutes")
     figure.savefig(path, dpi=110)
 
 
-def _finish(axes: Axes, told: str) -> None:
-    axes.set_ylabel(told)
+def _finish(axes: Axes, label: str) -> None:
+    axes.set_ylabel(label)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", linewidth=0.4)
     if axes.get_lines():  # a run that broke at once leaves none

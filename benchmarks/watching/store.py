@@ -16,12 +16,12 @@ PINNED = re.compile(r"pinned objects size: (\d+)")
 
 
 def session_folder(processes: Iterable[Process]) -> Path | None:
-    """Where Ray writes its logs, by what its processes were told."""
+    """Where Ray writes its logs, from the command lines of its processes."""
     for process in processes:
         for word in process.words:
-            told = SESSION.match(word)
-            if told is not None:
-                return Path(told[1])
+            found = SESSION.match(word)
+            if found is not None:
+                return Path(found[1])
     return None
 
 

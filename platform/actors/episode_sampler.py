@@ -89,5 +89,5 @@ class EpisodeSampler:
             ValueError: it is of another number of episodes.
         """
         if state["episodes"] != len(self._ids):
-            raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
+            raise ValueError(f"the state is of {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]

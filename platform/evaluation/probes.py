@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.core.setting_checks import check_unique
+from interplay.core.setting_checks import check_at_least, check_unique
 from interplay.env.task import InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.estimates import mean
@@ -65,9 +65,9 @@ class ProbesConfig:
     workers: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "steps", "lanes", "chance_draws", "setter_episodes", "setter_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
+        sizes = ("episodes", "steps", "lanes", "chance_draws", "setter_episodes", "setter_steps")
+        check_at_least(1, self, *sizes, group="evaluate.")
+        check_at_least(0, self, "workers", "seed", group="evaluate.")
         check_unique(self.kinds, "evaluate.kinds")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
             raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
@@ -80,10 +80,6 @@ class ProbesConfig:
                 f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "
                 f"-, and is none of {', '.join(RESERVED_NAMES)}"
             )
-        if self.workers < 0:
-            raise ValueError(f"evaluate.workers is at least 0, got {self.workers}")
-        if self.seed < 0:
-            raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from itertools import islice
 import numpy as np
 
 from interplay.core.renamed_settings import RENAMED_TASK_KINDS
+from interplay.core.setting_checks import check_at_least
 from interplay.env.task import Task
 from interplay.env.world import Action, Start, World
 from interplay.episodes.episode import Episode
@@ -45,11 +46,12 @@ class ContinuationConfig:
     expert: bool = True  # the scripted solver without mistakes continues too, as an upper bound
 
     def __post_init__(self) -> None:
-        for name in ("scenarios", "continuations", "steps", "lanes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"continuation.{name} is at least 1, got {getattr(self, name)}")
-        if min(self.context_steps, self.hold_steps or 0, self.seed, self.workers) < 0:
-            raise ValueError("continuation.context_steps, hold_steps, seed and workers are at least 0")
+        check_at_least(1, self, "scenarios", "continuations", "steps", "lanes", group="continuation.")
+        check_at_least(0, self, "context_steps", "seed", "workers", group="continuation.")
+        if self.hold_steps is not None and self.hold_steps < 0:
+            raise ValueError(
+                f"continuation.hold_steps is at least 0, or null for a second of the world, got {self.hold_steps}"
+            )
         of_cutting = [each for each in fields(self) if each.name in ("split", "scenarios", "kinds", "context_steps")]
         changed = [each.name for each in of_cutting if getattr(self, each.name) != each.default]
         if self.suite and changed:

@@ -53,10 +53,8 @@ class RunConfig:
             raise ValueError(f"run.dir is the folder of all runs, got {self.dir!r}; type run.dir=. for this folder")
         if self.dir.startswith("~"):
             raise ValueError(f"run.dir={self.dir} would be a folder called ~ here; type run.dir=$HOME{self.dir[1:]}")
-        if self.seed < 0:
-            raise ValueError(f"run.seed is at least 0, got {self.seed}")
-        if self.round < 1:
-            raise ValueError(f"run.round is at least 1, got {self.round}")
+        check_at_least(0, self, "seed", group="run.")
+        check_at_least(1, self, "round", group="run.")
 
     @property
     def root(self) -> Path:

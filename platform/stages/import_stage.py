@@ -67,14 +67,14 @@ def import_corpus(run: Run) -> str:
 
 
 def _write_tasks(run: Run, corpus: ReadCorpus) -> tuple[int, int]:
-    """Writes the tasks; their number, and how many instructions have more tokens than an agent hears."""
+    """Writes the tasks; their number, and how many instructions lose their end in the words that an agent hears."""
     rows = [task for session in corpus.sessions for task in session.tasks()]
     folder = run.root / "corpus"
     folder.mkdir(parents=True, exist_ok=True)
     if rows:
         CorpusTasks.write(folder / f"{run.config.corpus.name}.npz", rows)
     vocabulary, limit = Vocabulary([], run.config.agent.tokens), run.config.agent.utterance_length
-    return len(rows), sum(len(vocabulary.split(row["instruction"])) > limit for row in rows)
+    return len(rows), sum(len(vocabulary.split(row["instruction"])) >= limit for row in rows)  # the end is a token, too
 
 
 def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSession], left_out: Counter[str]) -> int:

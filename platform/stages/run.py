@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from interplay.core.files import check_links
 from interplay.core.renamed_settings import with_current_names
-from interplay.core.typed_name import typed_name
+from interplay.core.typed_name import setting_of, typed_name
 from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
@@ -149,7 +149,7 @@ class Run:
 
     def untyped_presets(self) -> list[str]:
         """The words for presets of the run's last command that this one lacks: a run does not remember its settings."""
-        before = {word.partition("=")[0]: word for word in recorded_words(self.root)}
+        before = {setting_of(word): word for word in recorded_words(self.root)}
         now = self.config.run.typed_names
         return [before[group] for group in PRESETS if group in before and group not in now]
 

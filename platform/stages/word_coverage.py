@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
@@ -117,5 +118,5 @@ def vocabulary_of(checkpoint: Checkpoint) -> Vocabulary:
 def sampled_texts(source: Snapshot | EpisodeStore) -> list[str]:
     """The utterances of at most `SAMPLED_EPISODES` episodes, evenly spaced over all."""
     ids: Sequence[str] = source.ids if isinstance(source, Snapshot) else source.ids()
-    chosen: Collection[str] = ids[:: max(1, len(ids) // SAMPLED_EPISODES)][:SAMPLED_EPISODES]
+    chosen = ids[:: max(1, math.ceil(len(ids) / SAMPLED_EPISODES))]
     return [said.text for episode in iter_readable(source, chosen) for said in episode.meta.utterances]

@@ -24,8 +24,6 @@ RUN = """
 import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
-from interplay.runtime.batch_sources import ConsumedUnroll, Ledger
-from interplay.runtime.heartbeat import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 verb, settings = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:])
@@ -34,6 +32,10 @@ with (root / "verbs").open("a") as file:
     file.write(verb + "\\n")
 if verb != "reinforce":
     sys.exit(0)
+# Imported here, because it takes seconds, and the other verbs do not need it.
+from interplay.runtime.batch_sources import ConsumedUnroll, Ledger
+from interplay.runtime.heartbeat import WorkerStatus, RunStatus
+
 stage = root / "run" / "reinforce"
 stage.mkdir(parents=True, exist_ok=True)
 part = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
@@ -70,16 +72,16 @@ def endurance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 def run(endurance: ModuleType, root: Path, updates: int, *settings: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the report of a watch that is stopped once it has seen so many more updates, in three looks."""
-    stop, told, seen = threading.Event(), endurance.told, list[int]()
+    stop, sample_line, seen = threading.Event(), endurance.sample_line, list[int]()
 
     def stopped_at_last(sample: Any) -> str:
         seen.append(sample.updates)
         if len(seen) >= 3 and seen[-1] >= seen[0] + updates:
             stop.set()
-        return str(told(sample))
+        return str(sample_line(sample))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(endurance, "told", stopped_at_last)
+        patch.setattr(endurance, "sample_line", stopped_at_last)
         code = endurance.endure(endurance.Plan(root / "runs", 10.0, 0.1, settings), root, stop)
     report = root / "report.json"
     return code, json.loads(report.read_text()) if report.exists() else {}

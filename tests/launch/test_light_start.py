@@ -11,6 +11,14 @@ from interplay.launch.pipeline import STAGES
 from interplay.launch.verbs import VERBS
 
 HEAVY = ("fastapi", "matplotlib", "mujoco", "numba", "PIL", "ray", "wandb")
+COMPOSED = """
+import sys
+import interplay.launch.cli
+from interplay.launch.compose import compose
+print([name for name in HEAVY if name in sys.modules])
+compose([])
+print([name for name in HEAVY if name in sys.modules])
+"""
 ANSWERED = """
 import sys
 from interplay.launch import entry
@@ -21,17 +29,10 @@ except SystemExit as left:
 """
 
 
-def test_the_command_starts_without_libraries_of_single_verbs() -> None:
-    code = f"import sys, interplay.launch.cli; print([name for name in {HEAVY} if name in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout == "[]\n"
-
-
-def test_settings_are_composed_without_the_libraries_of_the_playhouse() -> None:
-    code = "import sys; from interplay.launch.compose import compose; compose([]); "
-    code += f"print([name for name in {HEAVY} if name in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout == "[]\n"
+def test_the_command_starts_and_composes_settings_without_libraries_of_single_verbs() -> None:
+    script = COMPOSED.replace("HEAVY", repr(HEAVY))
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n[]\n"
 
 
 @pytest.mark.parametrize(

@@ -259,9 +259,9 @@ def test_a_preset_that_is_not_typed_again_is_warned_of(
     cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(cloned, tmp_path)
+    interplay("mark", tiny(root, "+agent=nano"))
     interplay("mark", tiny(root, "agent=nano"))
-    interplay("reward", tiny(root, "agent=nano"))
     interplay("report", tiny(root))  # only reads the run
-    assert "had agent" not in caplog.text
-    interplay("reinforce", tiny(root))
-    assert f"the last command of {root / 'run'} had agent=nano, and this one has not" in caplog.text
+    assert "agent=nano, and this one has not" not in caplog.text
+    interplay("mark", tiny(root))
+    assert f"the last command of {root / 'run'} had +agent=nano, and this one has not" in caplog.text

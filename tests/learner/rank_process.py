@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from fake_world import LineWorld, tiny_agent
-from test_learner import demonstrated, rollout
+from random_unrolls import demonstrated, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll

@@ -5,78 +5,25 @@ from __future__ import annotations
 import copy
 import dataclasses
 import io
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from fake_world import TINY, WORDS, LineWorld, tiny_agent
+from random_unrolls import LANES, STEPS, demonstrated, learner_of, rollout, weighing
 from torch.nn.functional import softplus
 
-from interplay.agent.network import Agent, AgentOutput
-from interplay.agent.observation import Arrays, Layout
-from interplay.agent.recurrent import RecurrentState
-from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
-from interplay.learner.batch import to_tensors
+from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
+from interplay.agent.unroll import Unroll
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
-STEPS, LANES = 6, 3
-CONFIG = LearnerConfig(learning_rate=1e-3)
 CLONING = {"movement_cloning", "language_cloning", "css"}
 PLAYING = {"movement_policy", "language_policy", "value", "gate_kl"}
-
-
-def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
-    """Random rows of episodes with four or five rows."""
-    lead = arrays["first"].shape
-    arrays["row"][:] = (np.arange(lead[0])[:, None] + np.arange(lead[1])) % 5
-    arrays["first"][:], arrays["last"][:] = arrays["row"] == 0, arrays["row"] == 4
-    if "image" in arrays:
-        arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
-    arrays["vector"][:] = rng.normal(size=arrays["vector"].shape)
-    if "movement" in arrays:
-        bins = np.array(agent.layout.bins)
-        arrays["movement"][:] = rng.integers(bins, size=arrays["movement"].shape)
-        arrays["previous"][:] = rng.integers(bins, size=arrays["previous"].shape)
-    if "spoke" in arrays:
-        arrays["spoke"][:] = rng.random(lead) < 0.4
-        for key in ("heard", "said", "tokens"):
-            arrays[key][..., 0] = rng.integers(4, 11, size=lead)
-            arrays[key][..., 1] = 3  # the end
-        arrays["tokens"][~arrays["spoke"]] = 0
-
-
-def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
-    rng = np.random.default_rng(seed)
-    arrays = allocate_demonstration(agent.layout, STEPS, lanes)
-    fill(arrays, agent, rng)
-    arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
-    arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
-    return Unroll(arrays)
-
-
-def rollout(agent: Agent, seed: int = 0, lanes: int = 2) -> Unroll:
-    rng = np.random.default_rng(100 + seed)
-    arrays = allocate_rollout(agent.layout, STEPS, lanes)
-    fill(arrays, agent, rng)
-    for key in ("movement_log_prob", "language_log_prob"):
-        arrays[key][:] = rng.normal(-2, 0.5, size=arrays[key].shape)
-    state = RecurrentState(*(rng.normal(size=(lanes, TINY.lstm)).astype(np.float32) for _ in range(2)))
-    arrays["reward"] = rng.normal(size=(STEPS, lanes)).astype(np.float32)
-    if agent.language is not None:
-        arrays["reference_gate"] = rng.normal(size=(STEPS + 1, lanes)).astype(np.float32)
-    return Unroll(arrays, state)
-
-
-def learner_of(agent: Agent, config: LearnerConfig = CONFIG, seed: int = 0) -> Learner:
-    return Learner(agent, config, dataset_lanes=LANES, generator=torch.Generator().manual_seed(seed))
-
-
-def weighing(**weights: float) -> LearnerConfig:
-    return LearnerConfig(ObjectiveConfig(LossWeights(**weights)), learning_rate=1e-3)
 
 
 def test_css_after_the_transformer_is_the_slow_cross_entropy_of_pairs() -> None:
@@ -263,48 +210,6 @@ def test_joined_lanes_learn_as_separate_ones_do() -> None:
         assert metrics[name] == pytest.approx(other_rows[name], rel=1e-4), name
 
 
-def test_the_learning_rate_warms_up() -> None:
-    agent = tiny_agent(LineWorld())
-    learner, rates = learner_of(agent, LearnerConfig(learning_rate=8e-4, warm_up=4)), []
-    for number in range(6):
-        learner.update(demonstrated=demonstrated(agent, number))
-        rates.append(learner.state()["optimizer"]["param_groups"][0]["lr"])
-    assert rates == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4, 8e-4, 8e-4])
-
-
-@pytest.mark.parametrize(
-    ("decay", "expected"), [("linear", [2.0, 3.0, 2.0, 1.0, 0.0]), ("cosine", [2.0, 3.4142, 2.0, 0.5858, 0.0])]
-)
-def test_the_learning_rate_decays_to_zero(decay: Literal["linear", "cosine"], expected: list[float]) -> None:
-    agent = tiny_agent(LineWorld())
-    config = LearnerConfig(learning_rate=4.0, warm_up=2, decay=decay, decay_updates=4)
-    assert [config.rate_at(update) for update in range(5)] == pytest.approx(expected, abs=1e-4)
-    assert config.rate_at(9) == 0
-    learner = learner_of(agent, dataclasses.replace(config, learning_rate=4e-4))
-    for number in range(3):
-        learner.update(demonstrated=demonstrated(agent, number))
-    rate = learner.state()["optimizer"]["param_groups"][0]["lr"]
-    assert rate == pytest.approx(2e-4)
-    with pytest.raises(ValueError, match="decay=linear needs decay_updates"):
-        LearnerConfig(decay="linear").rate_at(0)
-
-
-def test_words_are_averaged_over_utterances_or_steps() -> None:
-    agent = tiny_agent(LineWorld())
-    rows = demonstrated(agent)
-    found = {}
-    for words in ("utterance", "step"):
-        config = LearnerConfig(ObjectiveConfig(words=words))
-        found[words] = learner_of(tiny_agent(LineWorld()), config).update(demonstrated=rows)
-    counted = rows.arrays["cloned"] & ~rows.arrays["last"]
-    share = (rows.arrays["spoke"] & counted).sum() / counted.sum()
-    assert 0.1 < share < 0.9
-    per_utterance, per_step = (found[words]["language_cloning"] - found[words]["gate_cloning"] for words in found)
-    assert per_utterance == pytest.approx(found["utterance"]["token_cloning"], rel=1e-5)
-    assert per_step == pytest.approx(share * per_utterance, rel=1e-5)
-    assert found["step"]["token_cloning"] == found["utterance"]["token_cloning"]
-
-
 def test_batches_without_an_utterance_have_no_loss_of_words() -> None:
     """A loss of 0 would count as the best one in the mean over updates."""
     agent = tiny_agent(LineWorld())
@@ -334,43 +239,6 @@ def test_words_may_be_cloned_where_movement_and_gate_are_not() -> None:
     assert found["token_cloning"] != pytest.approx(fewer["token_cloning"])
 
 
-def test_the_factor_of_the_value_loss() -> None:
-    agent = tiny_agent(LineWorld())
-    half, whole = (
-        learner_of(tiny_agent(LineWorld()), LearnerConfig(ObjectiveConfig(value_factor=factor))).update(
-            demonstrated=None, rollout=rollout(agent)
-        )["value"]
-        for factor in (0.5, 1.0)
-    )
-    assert half > 0 and whole == pytest.approx(2 * half)
-
-
-def test_the_gradient_is_clipped_if_configured() -> None:
-    norms = []
-    for clip in (None, 0.01):
-        agent = tiny_agent(LineWorld())
-        learner = learner_of(agent, LearnerConfig(gradient_clip=clip))
-        reported = learner.update(demonstrated=demonstrated(agent))["gradient_norm"]
-        gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
-        norms.append((reported, float(torch.stack([gradient.norm() for gradient in gradients]).norm())))
-    (free, same), (reported, clipped) = norms
-    assert free == pytest.approx(same, rel=1e-4) == pytest.approx(reported)
-    assert clipped == pytest.approx(0.01, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"learning_rate": 0.0}, "learning_rate is above 0"),
-        ({"gradient_clip": 0.0}, "gradient_clip is above 0"),
-        ({"warm_up": -1}, "warm_up is at least 0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(setting: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        LearnerConfig(**setting)  # type: ignore[arg-type]
-
-
 def test_weights_are_a_copy() -> None:
     agent = tiny_agent(LineWorld())
     learner = learner_of(agent)
@@ -391,36 +259,3 @@ def test_without_demonstrations_only_rollouts_are_learned_from() -> None:
         told.append(learner.update(demonstrated=demonstrated(agent) if lanes else None, rollout=rollout(agent)))
     assert PLAYING - {"gate_kl"} <= set(told[1]) and not CLONING & set(told[1])
     assert told[1] == pytest.approx(told[0], rel=1e-4)  # the norm of the gradient among them
-
-
-def test_an_entropy_bonus_flattens_the_policy() -> None:
-    """Its loss is minus the entropy of torch's own distributions, over valid steps, and its gradient raises it."""
-    agent = tiny_agent(LineWorld())
-    earned = rollout(agent)
-    with torch.no_grad():
-        agent.movement.layers[2].bias[0] += 2.0  # type: ignore[union-attr]
-    valid = torch.from_numpy(~earned.arrays["last"][:-1])
-    output = forward(agent, earned)
-    assert output.movement is not None and output.gate is not None
-    movement = torch.distributions.Categorical(logits=output.movement).entropy().sum((-1, -2))[:-1]
-    gate = torch.distributions.Bernoulli(logits=output.gate).entropy()[:-1]
-    expected = torch.stack([movement[valid].mean(), gate[valid].mean()])
-
-    zeros = dict.fromkeys(vars(LossWeights()), 0.0)
-    learner = learner_of(agent, weighing(**{**zeros, "entropy": 0.5}))
-    metrics = learner.update(demonstrated=None, rollout=earned)
-    assert metrics["movement_entropy"] == pytest.approx(float(expected[0]), rel=1e-5)
-    assert metrics["gate_entropy"] == pytest.approx(float(expected[1]), rel=1e-5)
-    assert metrics["entropy"] == pytest.approx(-float(expected.sum()), rel=1e-5)
-    assert metrics["loss"] == pytest.approx(0.5 * metrics["entropy"], rel=1e-5)
-    for _ in range(5):
-        later = learner.update(demonstrated=None, rollout=earned)
-    assert later["entropy"] < metrics["entropy"] - 0.01
-
-
-def forward(agent: Agent, unroll: Unroll) -> AgentOutput:
-    """The agent's output for a rollout, without gradients."""
-    rows = to_tensors(unroll, torch.device("cpu"))
-    assert rows.state is not None
-    with torch.no_grad():
-        return agent({key: rows.host[key] for key in agent.layout.observations(0, 0)}, rows.state)[0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from fake_world import LineWorld, tiny_agent
-from test_learner import demonstrated, learner_of, rollout
+from random_unrolls import demonstrated, learner_of, rollout
 
 from interplay.learner import forward, learner
 from interplay.learner.pending_metrics import PendingMetrics

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from fake_world import LineWorld, tiny_agent
-from test_learner import LANES, demonstrated, learner_of, rollout
+from random_unrolls import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
-from test_learner import forward, learner_of, rollout
+from random_unrolls import forward, learner_of, rollout
 
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent

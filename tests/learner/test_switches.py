@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
-from test_learner import LANES, demonstrated, learner_of, rollout
+from random_unrolls import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.inference_device import as_tensors
 from interplay.agent.network import Agent

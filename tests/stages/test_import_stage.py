@@ -126,6 +126,18 @@ def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     assert counts(run, "iglu")["runs of changes without a task"] == 1, "everything is removed in one of three"
 
 
+def test_an_instruction_without_room_for_its_end_is_too_long(tmp_path: Path) -> None:
+    source, too_long = iglu_copy(tmp_path / "iglu"), "instructions too long for the agent"
+    first = imported(tmp_path / "first", "iglu", source, "corpus.episodes=0")
+    import_corpus(first)
+    instructions = np.load(first.root / "corpus" / "iglu.npz")["instruction"].tolist()
+    words = max(len(instruction.split()) for instruction in instructions)
+    for length, number in ((words, 1), (words + 1, 0)):
+        run = imported(tmp_path / f"{length}", "iglu", source, "corpus.episodes=0", f"agent.utterance_length={length}")
+        import_corpus(run)
+        assert counts(run, "iglu")[too_long] == number
+
+
 def test_what_leaves_the_grid_empty_is_a_task_of_an_episode(tmp_path: Path) -> None:
     """There is no target to match, but the recorded builder was asked for something and did it."""
     run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"))

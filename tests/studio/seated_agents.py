@@ -18,9 +18,9 @@ from interplay.env.world import World
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import describe_agent
-from interplay.studio.agents.agent_minds import AgentMinds
 from interplay.studio.agents.agent_seat import AgentLink
 from interplay.studio.agents.agents_process import AgentsServer
+from interplay.studio.agents.seated_agents import SeatedAgents
 
 WORDS = Vocabulary(["lift", "the", "ball", "yes", "no", "duck"])
 
@@ -42,9 +42,9 @@ class ServedAgents:
     """Agents that a thread serves; every session has a link of its own."""
 
     def __init__(self, root: Path, env: dict[str, object]) -> None:
-        self.minds = AgentMinds(root)
+        self.agents = SeatedAgents(root)
         self._control, self._theirs = socket.socketpair()
-        self._thread = threading.Thread(target=AgentsServer(self._theirs, self.minds, env).run, daemon=True)
+        self._thread = threading.Thread(target=AgentsServer(self._theirs, self.agents, env).run, daemon=True)
         self._thread.start()
 
     def link(self) -> AgentLink:

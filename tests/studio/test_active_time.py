@@ -12,7 +12,7 @@ from test_live_session import settings
 
 from interplay.studio.exports.export_tables import export
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.marks.assignment import Choice
 from interplay.studio.web.studio_context import StudioContext
 
@@ -56,10 +56,10 @@ def test_a_session_ends_when_it_was_last_played(
         os.utime(journal, (70.0, 70.0))
         row = {"id": "s1", "study": "live", "version": 1, "started": 10.0, "seats": json.dumps({"solver": "p-1"})}
         studio.database.insert("sessions", **row)
-        house = LiveHouse(studio)
-        house.start()
+        live = StudioSessions(studio)
+        live.start()
         if comes_back:
-            house.sessions["s1"]._enter("playing", "")
-        house.sessions["s1"]._finish({"kind": "ended", "why": "time", "path": ""})
+            live.sessions["s1"]._enter("playing", "")
+        live.sessions["s1"]._finish({"kind": "ended", "why": "time", "path": ""})
         ((ended,),) = studio.database.rows("SELECT ended FROM sessions")
         assert (ended > 70.0) if comes_back else (ended == 70.0)

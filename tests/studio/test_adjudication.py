@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from marking_client import filled
 from studio_client import logged_in, open_studio
-from test_marking import filled
 
 from interplay.episodes.episode import Mark
 from interplay.studio.web.studio_context import StudioContext

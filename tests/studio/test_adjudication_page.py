@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from page_visits import FILM_MS, SMALL, entered
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import started
-from test_pages import FILM_MS, SMALL, entered
 
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore

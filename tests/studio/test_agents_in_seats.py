@@ -23,9 +23,9 @@ from interplay.episodes.episode import Episode
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.stages.live_config import LiveConfig
-from interplay.studio.agents.agent_minds import AgentMinds
 from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone, view_to_json
 from interplay.studio.agents.agents_process import AgentsServer
+from interplay.studio.agents.seated_agents import SeatedAgents
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_settings import SessionSettings
 from interplay.studio.web.framing import Connection
@@ -112,7 +112,7 @@ def test_a_person_takes_over_at_any_frame_of_a_step(
     said = [each for each in episode.meta.utterances if each.role == "solver" and each.text == "I help"]
     assert [each.frame for each in said] == [8 if offset == 0 else 16], "the next step that is free for it"
     check_replay(episode)
-    memory = served.minds.memory(list(served.minds._minds)[-1])
+    memory = served.agents.memory(list(served.agents._seated)[-1])
     for ours_, theirs_ in zip(memory, remembered(agent, episode), strict=True):
         torch.testing.assert_close(ours_, theirs_)
 
@@ -171,25 +171,25 @@ def test_a_grasp_is_held_where_a_person_takes_over(tmp_path: Path, agent: Path) 
 
 
 def test_agents_decide_in_a_batch_as_they_do_alone(agent: Path) -> None:
-    minds, spec = AgentMinds(agent.parents[2]), make_world().spec
+    agents, spec = SeatedAgents(agent.parents[2]), make_world().spec
     rng = np.random.default_rng(1)
     views = [View(rng.integers(0, 255, spec.image, np.uint8), None, text, "") for text in ("lift the ball", "yes")]
     seats = [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     for number, (group, which) in enumerate(seats):
-        minds.begin((group, which), agent, "solver", spec, seed=which)
-        minds.observe((group, which), 0, views[which], None)
-        assert len(minds._minds) == number + 1
-    alone = {seat: minds.decide([seat])[seat] for seat in seats[:2]}
-    together = minds.decide(seats[2:])
+        agents.begin((group, which), agent, "solver", spec, seed=which)
+        agents.observe((group, which), 0, views[which], None)
+        assert len(agents._seated) == number + 1
+    alone = {seat: agents.decide([seat])[seat] for seat in seats[:2]}
+    together = agents.decide(seats[2:])
     for which in (0, 1):
         np.testing.assert_array_equal(alone["a", which].movement, together["b", which].movement)
-        torch.testing.assert_close(minds.memory(("a", which)).hidden, minds.memory(("b", which)).hidden)
+        torch.testing.assert_close(agents.memory(("a", which)).hidden, agents.memory(("b", which)).hidden)
 
 
 def test_an_agent_that_fails_ends_no_session_of_another(tmp_path: Path, agent: Path) -> None:
     other = save_agent(tmp_path, make_world(), seed=2)
-    world, minds = make_world(), AgentMinds(tmp_path)
-    server = AgentsServer(socket.socketpair()[0], minds, ROOM)
+    world, agents = make_world(), SeatedAgents(tmp_path)
+    server = AgentsServer(socket.socketpair()[0], agents, ROOM)
     links = []
     for number, path in enumerate((agent, other)):
         ours, theirs = socket.socketpair()
@@ -199,7 +199,7 @@ def test_an_agent_that_fails_ends_no_session_of_another(tmp_path: Path, agent: P
         server._take(number, begin)
         view = view_to_json(View(np.zeros(world.spec.image, np.uint8), None, "", ""))
         server._take(number, {"kind": "observe", "seat": "solver", "step": 0, "executed": None, "view": view})
-    minds._minds[0, "solver"].memory = minds.memory((1, "solver")).select(slice(0, 0))  # of no lane
+    agents._seated[0, "solver"].memory = agents.memory((1, "solver")).select(slice(0, 0))  # of no lane
     server._decide()
     with pytest.raises(AgentFailed):
         links[0].decision("solver")
@@ -207,14 +207,14 @@ def test_an_agent_that_fails_ends_no_session_of_another(tmp_path: Path, agent: P
 
 
 def test_agents_that_do_not_fit_are_refused(agent: Path) -> None:
-    minds, spec = AgentMinds(agent.parents[2]), make_world().spec
-    assert minds.find("clone", "solver", spec).path == agent
+    agents, spec = SeatedAgents(agent.parents[2]), make_world().spec
+    assert agents.find("clone", "solver", spec).path == agent
     with pytest.raises(CheckpointError, match="no checkpoint of 'reinforce'"):
-        minds.find("reinforce", "solver", spec)
+        agents.find("reinforce", "solver", spec)
     with pytest.raises(CheckpointError, match="plays the solver"):
-        minds.find("clone", "setter", spec)
+        agents.find("clone", "setter", spec)
     with pytest.raises(CheckpointError, match="image is"):
-        minds.find("clone", "solver", replace(spec, image=(48, 64, 3)))
+        agents.find("clone", "solver", replace(spec, image=(48, 64, 3)))
 
 
 def test_a_failure_of_the_agent_is_told_and_its_end_too(tmp_path: Path, agent: Path, served: ServedAgents) -> None:

@@ -16,7 +16,6 @@ from test_typed_worlds import Silence
 
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import TOO_FAST, SeatReader
 from interplay.studio.live.live_session import NOT_STEERING, LiveSession
 from interplay.studio.live.session_settings import SessionSettings
@@ -147,7 +146,7 @@ def test_the_routes_pass_ids_on_and_refuse_nothing_that_may_have_been_said(tmp_p
     live = LiveConfig(utterances=1, utterance_seconds=600)
     hosted = HostedSession(settings(tmp_path, people=PEOPLE, live=live), lambda *_: None, no_agents)
     viewer = Viewer(cast(WebSocket, None), "solver")
-    reader = SeatReader(hosted, viewer, cast(LiveHouse, None))
+    reader = SeatReader(hosted, viewer)
     sent: list[dict[str, Any]] = []
     hosted.send = lambda **message: sent.append(message)  # type: ignore[method-assign]
 
@@ -167,7 +166,7 @@ def test_an_empty_line_is_silence_also_while_the_world_is_made_again(tmp_path: P
     hosted = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
     hosted._begin(STARTED | {"left": [], "symbols": {"solver": "ab "}})
     hosted.started = None
-    SeatReader(hosted, Viewer(cast(WebSocket, None), "solver"), cast(LiveHouse, None))._say("", "u1")
+    SeatReader(hosted, Viewer(cast(WebSocket, None), "solver"))._say("", "u1")
 
 
 def test_a_page_that_connects_again_sends_what_was_not_answered(tmp_path: Path) -> None:

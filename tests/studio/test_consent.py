@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marking_client import change_study, filled, given, rater
 from studio_client import logged_in, open_studio
-from test_marking import change_study, filled, given, rater
 
 from interplay.studio.web.studio_context import StudioContext
 

@@ -32,9 +32,9 @@ from interplay.stages.studio_config import StudioConfig
 from interplay.studio.crowd.crowd import Crowd
 from interplay.studio.crowd.crowd_player import CrowdPlayer
 from interplay.studio.crowd.crowd_truth import CrowdTruth
-from interplay.studio.crowd.player_minds import guessed_task
 from interplay.studio.crowd.row_inputs import RowInputs
 from interplay.studio.crowd.session_mirror import SessionMirror
+from interplay.studio.crowd.synthetic_players import guessed_task
 from interplay.studio.live.live_client import LiveRefused
 from interplay.studio.live.seat_input import SeatInput
 

@@ -16,7 +16,7 @@ from test_live_session import settings
 from test_stand_ins import STARTED, no_agents
 
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.live.viewer import Viewer
 from interplay.studio.people.own_data_routes import erase
 from interplay.studio.studies.study import FIRST_PLAY
@@ -99,31 +99,31 @@ def test_nobody_gets_a_code_where_it_is_not_known_who_has_left(tmp_path: Path) -
 def test_an_ending_is_kept_over_a_restart_until_the_person_plays_again_or_is_deleted(tmp_path: Path) -> None:
     for start in range(4):
         with open_studio(tmp_path) as studio:
-            house = LiveHouse(studio)
+            live = StudioSessions(studio)
             if start == 0:
                 for person in PEOPLE.values():
                     studio.database.insert("people", id=person, created=0.0, roles="[]")
                 given = settings(tmp_path, people=PEOPLE, study="live", ways_back=WAYS_BACK)
-                HostedSession(given, house._over, no_agents)._finish({"kind": "ended", "why": "failed", "path": ""})
-            last = [house.ending_of(person, "live") for person in PEOPLE.values()]
+                HostedSession(given, live._over, no_agents)._finish({"kind": "ended", "why": "failed", "path": ""})
+            last = [live.ending_of(person, "live") for person in PEOPLE.values()]
             kept = {"kind": "end", "why": "failed", "code": "TECHNICAL", "address": "", "session": "s1"}
             assert last == [[kept, kept], [kept, kept], [None, kept], [None, None]][start]
-            assert house.ending_of("p-1", "another study") is None
+            assert live.ending_of("p-1", "another study") is None
             if start == 1:
                 study = studio.studies.find("live")
                 assert study is not None
-                house._host = lambda *_, **__: None  # type: ignore[assignment, method-assign, return-value]
-                house._open(study, {"setter": "p-1"})
+                live._host = lambda *_, **__: None  # type: ignore[assignment, method-assign, return-value]
+                live._open(study, {"setter": "p-1"})
             if start == 2:
                 erase(studio, "p-2")
 
 
 def test_nothing_is_kept_of_a_person_that_was_deleted_before_the_end(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
-        house = LiveHouse(studio)
+        live = StudioSessions(studio)
         given = settings(tmp_path, people=PEOPLE, study="live", ways_back=WAYS_BACK)
         studio.database.insert("people", id="p-2", created=0.0, roles="[]")
-        HostedSession(given, house._over, no_agents)._finish({"kind": "ended", "why": "void", "path": ""})
+        HostedSession(given, live._over, no_agents)._finish({"kind": "ended", "why": "void", "path": ""})
         rows = studio.database.rows("SELECT person, ending FROM endings")
     assert [(row["person"], json.loads(row["ending"])["code"]) for row in rows] == [("p-2", "PARTNER_LEFT")]
 

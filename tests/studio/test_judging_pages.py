@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from judged_run import add_continuations, judge_study
+from page_visits import states
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, house, played
 from studio_process import StartedStudio, started
-from test_pages import states
 
 from interplay.episodes.episode import Utterance
 from interplay.evaluation.continuation_judgements import read_judgements

@@ -23,7 +23,7 @@ from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
-from interplay.studio.live.live_house import KEPT_ENDED, LiveHouse
+from interplay.studio.live.studio_sessions import KEPT_ENDED, StudioSessions
 from interplay.studio.people.own_data_routes import erase
 from interplay.studio.studies.study import FIRST_PLAY, Consent, LivePlan, Study
 
@@ -128,11 +128,11 @@ def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -
 
 def test_nobody_is_paired_with_a_person_that_was_deleted_while_it_waited(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
-        house, (deleted, other) = LiveHouse(studio), (studio.people.add(["play"]).id for _ in range(2))
-        assert house.lobby(FIRST_PLAY).visit(deleted, ready=True)["state"] == "waiting"
+        live, (deleted, other) = StudioSessions(studio), (studio.people.add(["play"]).id for _ in range(2))
+        assert live.lobby(FIRST_PLAY).visit(deleted, ready=True)["state"] == "waiting"
         erase(studio, deleted)
-        assert house.lobby(FIRST_PLAY).visit(other, ready=True)["state"] == "waiting"
-        assert not house.sessions and not studio.database.rows("SELECT 1 FROM sessions")
+        assert live.lobby(FIRST_PLAY).visit(other, ready=True)["state"] == "waiting"
+        assert not live.sessions and not studio.database.rows("SELECT 1 FROM sessions")
 
 
 def test_a_person_that_is_deleted_while_agents_are_checked_is_not_seated(
@@ -142,10 +142,10 @@ def test_a_person_that_is_deleted_while_agents_are_checked_is_not_seated(
         client = logged_in(studio, "play", person="p-aaaaaa")
         agree_to(studio, client, FIRST_PLAY.name)
 
-        async def deleted_meanwhile(self: LiveHouse, study: Study) -> None:
+        async def deleted_meanwhile(self: StudioSessions, study: Study) -> None:
             erase(studio, "p-aaaaaa")
 
-        monkeypatch.setattr(LiveHouse, "prepare", deleted_meanwhile)
+        monkeypatch.setattr(StudioSessions, "prepare", deleted_meanwhile)
         answer = client.post("/api/live/join", json={"ready": True})
         assert answer.status_code == 401 and "deleted" in answer.text
         assert not studio.database.rows("SELECT 1 FROM sessions")
@@ -155,12 +155,12 @@ def test_a_person_that_waits_in_two_studies_is_seated_once(tmp_path: Path, monke
     monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
     pairs = written(tmp_path, name="pairs", kind="play", live=LivePlan())
     with open_studio(tmp_path) as studio:
-        house, (twice, first, second) = LiveHouse(studio), (studio.people.add(["play"]).id for _ in range(3))
+        live, (twice, first, second) = StudioSessions(studio), (studio.people.add(["play"]).id for _ in range(3))
         for study in (FIRST_PLAY, pairs):
-            assert house.lobby(study).visit(twice, ready=True)["state"] == "waiting"
-        assert house.lobby(FIRST_PLAY).visit(first, ready=True)["state"] == "session"
-        assert house.lobby(pairs).visit(second, ready=True)["state"] == "waiting"
-        assert len(house.sessions) == 1
+            assert live.lobby(study).visit(twice, ready=True)["state"] == "waiting"
+        assert live.lobby(FIRST_PLAY).visit(first, ready=True)["state"] == "session"
+        assert live.lobby(pairs).visit(second, ready=True)["state"] == "waiting"
+        assert len(live.sessions) == 1
 
 
 def test_a_person_that_another_tab_seats_while_agents_are_checked_joins_that_session(
@@ -171,11 +171,11 @@ def test_a_person_that_another_tab_seats_while_agents_are_checked_joins_that_ses
         client = logged_in(studio, "play", person="p-aaaaaa")
         agree_to(studio, client, FIRST_PLAY.name)
 
-        async def seated_meanwhile(self: LiveHouse, study: Study) -> None:
+        async def seated_meanwhile(self: StudioSessions, study: Study) -> None:
             for person in (studio.people.add(["play"]).id, "p-aaaaaa"):
                 self.lobby(study).visit(person, ready=True)
 
-        monkeypatch.setattr(LiveHouse, "prepare", seated_meanwhile)
+        monkeypatch.setattr(StudioSessions, "prepare", seated_meanwhile)
         assert client.post("/api/live/join", json={"ready": True}).json()["state"] == "session"
         assert len(studio.database.rows("SELECT 1 FROM sessions")) == 1
 
@@ -189,10 +189,10 @@ def test_no_session_is_opened_beyond_the_last_place_that_another_has_taken(
         client = logged_in(studio, "play")
         agree_to(studio, client, "alone")
 
-        async def taken_meanwhile(self: LiveHouse, study: Study) -> None:
+        async def taken_meanwhile(self: StudioSessions, study: Study) -> None:
             self.lobby(alone).visit(studio.people.add(["play"]).id, ready=True)
 
-        monkeypatch.setattr(LiveHouse, "prepare", taken_meanwhile)
+        monkeypatch.setattr(StudioSessions, "prepare", taken_meanwhile)
         assert client.post("/api/live/join", json={"ready": True, "study": "alone"}).json() == {"state": "full"}
         assert len(studio.database.rows("SELECT 1 FROM sessions")) == 1
 
@@ -214,12 +214,12 @@ def test_practice_takes_no_more_rooms_than_sessions(tmp_path: Path, monkeypatch:
 def test_sessions_that_have_ended_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostedSession, "start", lambda self, *, resume: None)
     with open_studio(tmp_path) as studio:
-        house = LiveHouse(studio)
+        live = StudioSessions(studio)
         for number in range(KEPT_ENDED + 20):
-            room = house.practice(FIRST_PLAY, f"p-{number}")
+            room = live.practice(FIRST_PLAY, f"p-{number}")
             room._finish({"kind": "ended", "why": "left", "path": ""})
-        last = house.practice(FIRST_PLAY, "p-last")
-        assert len(house.sessions) == KEPT_ENDED + 1 and last.settings.session in house.sessions
+        last = live.practice(FIRST_PLAY, "p-last")
+        assert len(live.sessions) == KEPT_ENDED + 1 and last.settings.session in live.sessions
 
 
 def test_blocks_of_agents_follow_from_what_the_version_holds(tmp_path: Path) -> None:

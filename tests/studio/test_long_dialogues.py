@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from page_visits import SMALL, agree, entered
 from playwright.sync_api import Browser, expect
 from small_house import ENV, fill_store
 from studio_process import started
-from test_pages import SMALL, agree, entered
 
 from interplay.episodes.episode import Utterance
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from fake_world import LineWorld, record_episode
 from fastapi.testclient import TestClient
+from marking_client import STEPS, change_study, episode_of, filled, finish, given, golden, rater
 from studio_client import logged_in, open_studio
-from test_marking import STEPS, change_study, episode_of, filled, finish, given, golden, rater
 
 from interplay.studio.marks.assignment import Choice
 from interplay.studio.marks.mark_choice import MarkChoice

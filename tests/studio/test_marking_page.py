@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
+from page_visits import FILM_MS, SMALL, agree, states
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
-from test_pages import FILM_MS, SMALL, agree, states
 
 from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits

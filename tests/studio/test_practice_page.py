@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from marking_client import change_study
+from page_visits import SMALL, agree, entered
 from playwright.sync_api import Browser, expect
 from small_house import ENV, fill_store
 from studio_client import open_studio
 from studio_process import started
-from test_marking import change_study
-from test_pages import SMALL, agree, entered
 
 from interplay.episodes.episode import Mark
 from interplay.studio.studies.study import Qualification

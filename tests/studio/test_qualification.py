@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from marking_client import change_study, episode_of, filled, finish, given, golden, mark, rater
 from studio_client import logged_in, open_studio
-from test_marking import change_study, episode_of, filled, finish, given, golden, mark, rater
 
 from interplay.studio.exports.export_tables import export
 from interplay.studio.studies.study import Qualification

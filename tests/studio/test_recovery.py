@@ -21,10 +21,10 @@ from test_stand_ins import no_agents
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_client import LivePlayer
-from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import BURST_SECONDS, SeatReader
 from interplay.studio.live.picture_wire import SHOWN, BadMessage, Input, write_input
 from interplay.studio.live.session_journal import SessionJournal
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.live.viewer import Viewer
 
 HOLDS = (
@@ -45,7 +45,7 @@ def test_a_session_that_was_killed_before_it_began_is_noted_as_interrupted(tmp_p
         torn = tmp_path / "studio" / "journals" / "no-head.journal"
         torn.parent.mkdir()
         torn.write_text('{"settings"')
-        live = LiveHouse(studio)
+        live = StudioSessions(studio)
         live.start()
         rows = studio.database.rows("SELECT ended, outcome FROM sessions")
     assert not live.sessions and not torn.exists()
@@ -67,7 +67,7 @@ def test_a_session_whose_journal_cannot_be_read_has_failed(
         journal.write_bytes(written)
         ends = []
         for _ in range(2):
-            live = LiveHouse(studio)
+            live = StudioSessions(studio)
             live.start()
             assert not live.sessions
             ends += studio.database.rows("SELECT ended, outcome FROM sessions")
@@ -115,7 +115,7 @@ def test_an_interrupted_session_of_a_deleted_person_leaves_no_journal(tmp_path: 
         session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
         journal = Path(session.settings.journal)
         journal.write_text(json.dumps(PEOPLE))
-        LiveHouse(studio)._over(session, {"kind": "ended", "why": "interrupted", "path": ""})
+        StudioSessions(studio)._over(session, {"kind": "ended", "why": "interrupted", "path": ""})
         assert journal.exists() == is_known
 
 
@@ -126,7 +126,7 @@ def test_an_episode_of_a_deleted_person_is_not_kept_even_if_its_session_is_still
         session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
         placed = tmp_path / "placed.npz"
         placed.write_bytes(b"an episode")
-        LiveHouse(studio)._over(session, {"kind": "ended", "why": "void", "path": str(placed)})
+        StudioSessions(studio)._over(session, {"kind": "ended", "why": "void", "path": str(placed)})
         assert not placed.exists() and not studio.store.ids()
 
 
@@ -134,7 +134,7 @@ def test_an_episode_of_a_deleted_person_is_not_kept_even_if_its_session_is_still
 def test_messages_of_a_seat_are_limited_like_its_inputs(tmp_path: Path, kind: str) -> None:
     live = LiveConfig(inputs_per_second=5)
     session = HostedSession(settings(tmp_path, people=PEOPLE, live=live), lambda *_: None, no_agents)
-    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"), cast(LiveHouse, None))
+    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"))
     message = {"kind": kind, "verdict": "done"} if kind == "verdict" else {"kind": kind}
     for _ in range(5 * BURST_SECONDS):
         reader._speak(dict(message))
@@ -144,7 +144,7 @@ def test_messages_of_a_seat_are_limited_like_its_inputs(tmp_path: Path, kind: st
 
 def test_what_piled_up_while_a_connection_stood_still_ends_no_seat(tmp_path: Path) -> None:
     session = HostedSession(settings(tmp_path, people=PEOPLE), lambda *_: None, no_agents)
-    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"), cast(LiveHouse, None))
+    reader = SeatReader(session, Viewer(cast(WebSocket, None), "setter"))
     for seq in range(60 * 30):  # of a browser that sends 60 a second, until the episode ends without it
         reader._input(write_input(Input(0, seq, 0, 0.1, 0.0)))
 

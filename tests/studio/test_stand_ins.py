@@ -22,11 +22,11 @@ from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import with_stand_ins
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.lobby import Lobby
 from interplay.studio.live.session_process import seated_players
 from interplay.studio.live.stand_in import guessed_task, stand_in
+from interplay.studio.live.studio_sessions import with_stand_ins
 from interplay.studio.live.viewer import Viewer
 from interplay.studio.studies.study import LivePlan
 from interplay.studio.web.framing import packed

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from marking_client import filled
+from page_visits import SMALL, entered
 from playwright.sync_api import Browser, expect
 from small_house import ENV, fill_store
 from studio_client import logged_in, open_studio
 from studio_process import started
-from test_marking import filled
-from test_pages import SMALL, entered
 
 from interplay.studio.web.studio_context import StudioContext
 

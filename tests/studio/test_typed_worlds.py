@@ -16,7 +16,6 @@ from interplay.env.world import Action, Start, View, World
 from interplay.players.player import Player
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_dialogue import NOT_EXECUTED
@@ -203,5 +202,5 @@ def test_a_copilot_types_an_empty_line_as_a_step_of_silence(tmp_path: Path) -> N
     session._begin(STARTED | {"left": [], "symbols": {"solver": "ab "}})
     sent: list[dict[str, Any]] = []
     session.send = lambda **message: sent.append(message)  # type: ignore[method-assign]
-    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"), cast(LiveHouse, None))._say("", "u1")
+    SeatReader(session, Viewer(cast(WebSocket, None), "copilot"))._say("", "u1")
     assert sent == [{"kind": "say", "seat": "copilot", "text": " ", "id": "u1", "problem": ""}]

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from marking_client import episode_of, filled, given, mark, rater
 from studio_client import open_studio
-from test_marking import episode_of, filled, given, mark, rater
 
 from interplay.studio.marks.mark_keeper import PlacedMark
 from interplay.studio.web.studio_context import StudioContext

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
+from page_visits import FILM_MS, SMALL, agree
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
-from test_pages import FILM_MS, SMALL, agree
 
 from interplay.stages.studio_config import StudioLimits
 from interplay.studio.people.invitation import Invitations

@@ -30,8 +30,8 @@ import torch
 from interplay.core.settings_validation import build_config
 from interplay.env import registry
 from interplay.env.world import WorldSpec
-from interplay.studio.agents.agent_minds import AgentMinds
 from interplay.studio.agents.agent_seat import view_from_json
+from interplay.studio.agents.seated_agents import SeatedAgents
 from interplay.studio.web.framing import Connection
 
 logger = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ class AgentsServer:
         env: settings of the run's world, which agents have to fit.
     """
 
-    def __init__(self, control: socket.socket, minds: AgentMinds, env: Mapping[str, Any]) -> None:
-        self._control, self._minds, self._env = control, minds, dict(env)
+    def __init__(self, control: socket.socket, agents: SeatedAgents, env: Mapping[str, Any]) -> None:
+        self._control, self._agents, self._env = control, agents, dict(env)
         self._connections: dict[int, Connection] = {}
         self._seats: dict[int, list[SeatOfSession]] = {}
         self._asked: list[SeatOfSession] = []
@@ -86,7 +86,7 @@ class AgentsServer:
                     self._take(number, message)
                 if connection.closed:
                     self._connections.pop(number).close()
-                    self._minds.end(self._seats.pop(number, []))
+                    self._agents.end(self._seats.pop(number, []))
                     self._asked = [seat for seat in self._asked if seat[0] != number]
 
     def _welcome(self) -> None:
@@ -109,12 +109,12 @@ class AgentsServer:
                 self._connections[number].send(self._check(message["agent"], message["role"]))
             case "begin":
                 spec = build_config(WorldSpec, message["world"], "world")
-                self._minds.begin(seat, Path(message["agent"]), message["seat"], spec, message["seed"])
+                self._agents.begin(seat, Path(message["agent"]), message["seat"], spec, message["seed"])
                 self._seats.setdefault(number, []).append(seat)
             case "observe" if seat in self._seats.get(number, []):
                 executed = message["executed"]
                 rows = None if executed is None else np.array(executed, np.int8)
-                self._minds.observe(seat, message["step"], view_from_json(message["view"]), rows)
+                self._agents.observe(seat, message["step"], view_from_json(message["view"]), rows)
                 self._asked.append(seat)
 
     def _check(self, agent: str, role: str) -> dict[str, Any]:
@@ -122,8 +122,8 @@ class AgentsServer:
             world = registry.make(**self._env)
             self._spec = world.spec
             world.close()
-        found = self._minds.find(agent, role, self._spec)
-        seconds = self._minds.seconds(found.path)
+        found = self._agents.find(agent, role, self._spec)
+        seconds = self._agents.seconds(found.path)
         step = self._spec.frames_per_step / self._spec.frames_per_second
         if seconds > step:
             raise ValueError(
@@ -135,9 +135,9 @@ class AgentsServer:
     def _decide(self) -> None:
         """Decides for all seats that have asked; a failure ends the sessions of that agent and no other."""
         asked, self._asked = self._asked, []
-        for group in self._minds.groups(asked):
+        for group in self._agents.groups(asked):
             try:
-                decided = self._minds.decide(group)
+                decided = self._agents.decide(group)
             except (ValueError, RuntimeError) as error:
                 self._fail(group, error)
                 continue
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str]) -> int:
     root, env = arguments
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
     with socket.socket(fileno=os.dup(0)) as control:
-        AgentsServer(control, AgentMinds(Path(root)), json.loads(env)).run()
+        AgentsServer(control, SeatedAgents(Path(root)), json.loads(env)).run()
     return 0
 
 

@@ -14,9 +14,9 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.live_config import SETTER
 from interplay.studio.crowd.crowd_shared import CrowdShared
-from interplay.studio.crowd.player_minds import SetterMind, SolverMind, Turn
 from interplay.studio.crowd.row_inputs import RowInputs
 from interplay.studio.crowd.session_mirror import SessionMirror
+from interplay.studio.crowd.synthetic_players import SyntheticSetter, SyntheticSolver, Turn
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.session_journal import SUFFIX
 from interplay.studio.live.stand_in import SETTER_TASKS
@@ -88,10 +88,12 @@ class Seat:
         self._hands = RowInputs(hello["controls"], self._spec)
         rng = numpy_generator(shared.run.seed, "crowd", role, self._mirror.seed)
         config = shared.run.config
-        self._mind = (
-            SetterMind(replace(config.collect.setter, tasks=SETTER_TASKS), rng, shared.truth, shared.requests, name)
+        self._player = (
+            SyntheticSetter(
+                replace(config.collect.setter, tasks=SETTER_TASKS), rng, shared.truth, shared.requests, name
+            )
             if role == SETTER
-            else SolverMind(config.solver, rng, shared.requests, name)
+            else SyntheticSolver(config.solver, rng, shared.requests, name)
         )
         self._turn = Turn(self._spec.rest())
         self._turns = 0  # steps for which a turn was taken
@@ -162,9 +164,9 @@ class Seat:
     def _take_turn(self, socket: LivePlayer, step: int) -> None:
         frames = self._spec.frames_per_step
         for followed, said in self._mirror.follow():
-            self._mind.hear(self._mirror.episode, followed * frames, said)
+            self._player.hear(self._mirror.episode, followed * frames, said)
         self._turns = step + 1
-        self._turn = self._mind.turn(self._mirror.world, self._mirror.episode, self._mirror.steps * frames)
+        self._turn = self._player.turn(self._mirror.world, self._mirror.episode, self._mirror.steps * frames)
         if self._turn.verdict is not None:
             socket.send("verdict", verdict=self._turn.verdict)
             self._shared.report.count("verdicts")

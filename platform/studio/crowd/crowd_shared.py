@@ -9,7 +9,7 @@ from interplay.stages.run import Run
 from interplay.stages.studio_config import CrowdConfig
 from interplay.studio.crowd.crowd_report import CrowdReport
 from interplay.studio.crowd.crowd_truth import CrowdTruth
-from interplay.studio.crowd.player_minds import OpenRequests
+from interplay.studio.crowd.synthetic_players import OpenRequests
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class FilmLibrary:
     async def _made(self, source: FilmSource, part: str | int, name: str) -> Path:
         """The file of a part, drawn now if it is missing; requests for the same part wait for one drawing."""
         file = self._place(source) / name
-        with suppress(FileNotFoundError):  # dropped in this moment: drawn again
+        with suppress(FileNotFoundError):  # dropped in the meantime: it is drawn again
             os.utime(file.parent)
             if file.exists():
                 return file

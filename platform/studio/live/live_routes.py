@@ -15,10 +15,10 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 from interplay.episodes.episode import DONE, FAILED
 from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER, LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
-from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
 from interplay.studio.live.session_settings import WATCH
 from interplay.studio.live.shared_control import REASONS
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.live.viewer import GONE, NORMAL, REFUSED, Viewer
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
@@ -57,17 +57,17 @@ class PlayConsent(Strict):
     study: str = FIRST_PLAY.name
 
 
-async def house_of(connection: HTTPConnection) -> LiveHouse:
+async def sessions_of(connection: HTTPConnection) -> StudioSessions:
     """The live sessions of the studio that the route belongs to."""
-    house: LiveHouse = connection.app.state.live
-    return house
+    live: StudioSessions = connection.app.state.live
+    return live
 
 
-StudioHouse = Annotated[LiveHouse, Depends(house_of)]
+Sessions = Annotated[StudioSessions, Depends(sessions_of)]
 
 
 @router.get("/api/live")
-async def about(house: StudioHouse, studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
+async def about(live: Sessions, studio: Studio, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
     """What a person needs to know before it plays in a study, how far it is in it, and how its last session ended."""
     found = _study(studio, person, study)
     config = _live_config(studio, found)
@@ -77,7 +77,7 @@ async def about(house: StudioHouse, studio: Studio, person: SomePlayer, study: s
         "version": found.consent.version,
         "agreed": standing.stage != "consent",
         "standing": standing.to_json(found),
-        "last": house.ending_of(person.id, found.name),
+        "last": live.ending_of(person.id, found.name),
         "seats": [seat for seat, kind in config.seats.items() if kind == PERSON],
         "seconds": config.seconds,
         "practice": config.practice,
@@ -93,10 +93,10 @@ async def consent(agreement: PlayConsent, studio: Studio, person: SomePlayer) ->
 
 
 @router.post("/api/live/join")
-async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePlayer) -> dict[str, Any]:
+async def join(visit: Visit, live: Sessions, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Waits for a partner; the page asks each second. Names the session once there is one."""
     study = _study(studio, person, visit.study)
-    if (seated := _seated(house, person)) is not None:
+    if (seated := _seated(live, person)) is not None:
         return seated
     standing = studio.progression.standing(person, study)
     if standing.stage == "consent":
@@ -104,60 +104,60 @@ async def join(visit: Visit, house: StudioHouse, studio: Studio, person: SomePla
     if standing.stage == "over":
         raise HTTPException(409, f"you are paused: {person.paused}" if person.paused else "this study is over for you")
     _live_config(studio, study)
-    if house.is_full():
+    if live.is_full():
         return {"state": "full"}
-    if (problem := await house.prepare(study)) is not None:
+    if (problem := await live.prepare(study)) is not None:
         if "research" not in person.roles:
             problem.pop("text", None)  # it may name the agent, which people play with blind
         return problem
     if studio.people.find(person.id) is None:
         raise HTTPException(401, "what was kept of you has been deleted")
-    if (seated := _seated(house, person)) is not None:  # by another tab, while the agents were checked
+    if (seated := _seated(live, person)) is not None:  # by another tab, while the agents were checked
         return seated
-    if house.is_full():  # by others, in that time
+    if live.is_full():  # by others, in that time
         return {"state": "full"}
-    state = house.lobby(study).visit(person.id, ready=visit.ready)
+    state = live.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":
         state |= study.way_back("no_partner")
-    return (_seated(house, person) or state) if state["state"] == "session" else state
+    return (_seated(live, person) or state) if state["state"] == "session" else state
 
 
 @router.post("/api/live/practice")
-async def practice(wanted: Practice, house: StudioHouse, studio: Studio, person: SomePlayer) -> dict[str, Any]:
+async def practice(wanted: Practice, live: Sessions, studio: Studio, person: SomePlayer) -> dict[str, Any]:
     """Opens a room of the person's own while it waits; nothing in it is recorded."""
     study = _study(studio, person, wanted.study)
     if not _live_config(studio, study).practice or studio.progression.standing(person, study).stage != "play":
         raise HTTPException(409, "there is no practice room for you now")
-    if house.session_of(person.id, practice=True) is None and house.is_full(practice=True):
+    if live.session_of(person.id, practice=True) is None and live.is_full(practice=True):
         raise HTTPException(409, "all rooms for practice are taken; try again in a while")
-    session = house.practice(study, person.id)
+    session = live.practice(study, person.id)
     return {"session": session.settings.session, "seat": SOLVER}
 
 
 @router.post("/api/live/quit")
-async def leave_lobby(house: StudioHouse, person: SomePlayer) -> dict[str, Any]:
+async def leave_lobby(live: Sessions, person: SomePlayer) -> dict[str, Any]:
     """Stops waiting."""
-    house.leave(person.id)
+    live.leave(person.id)
     return {}
 
 
 @router.get("/api/live/sessions")
-async def sessions(house: StudioHouse, _: Researcher) -> dict[str, Any]:
+async def sessions(live: Sessions, _: Researcher) -> dict[str, Any]:
     """The sessions of this start, of those that have ended the last ones: phase and people."""
     return {
         "sessions": [
             {"session": name, "phase": each.phase, "people": each.people, "process": each.pid}
-            for name, each in house.sessions.items()
+            for name, each in live.sessions.items()
         ],
-        "agents": house.agents.pid,
+        "agents": live.agents.pid,
     }
 
 
 @router.websocket("/live/{session}/{seat}")
-async def seat_socket(websocket: WebSocket, session: str, seat: str, house: StudioHouse) -> None:
+async def seat_socket(websocket: WebSocket, session: str, seat: str, live: Sessions) -> None:
     """A seat: inputs and words up, pictures and news down. Anything unknown closes it with a reason."""
     await websocket.accept()
-    hosted, code, problem = _allowed(websocket, house, session, seat)
+    hosted, code, problem = _allowed(websocket, live, session, seat)
     if hosted is None:
         await websocket.close(code, problem)
         return
@@ -165,7 +165,7 @@ async def seat_socket(websocket: WebSocket, session: str, seat: str, house: Stud
     hosted.attach(viewer)
     sender = asyncio.create_task(viewer.send())
     try:
-        await SeatReader(hosted, viewer, house).read()
+        await SeatReader(hosted, viewer).read()
     except BadMessage as error:
         viewer.close(str(error)[:100], REFUSED)
         await sender
@@ -179,13 +179,15 @@ async def seat_socket(websocket: WebSocket, session: str, seat: str, house: Stud
         sender.cancel()
 
 
-def _allowed(websocket: WebSocket, house: LiveHouse, session: str, seat: str) -> tuple[HostedSession | None, int, str]:
+def _allowed(
+    websocket: WebSocket, live: StudioSessions, session: str, seat: str
+) -> tuple[HostedSession | None, int, str]:
     """The session if this person may sit there, or the close code and why not."""
     try:
         person = person_of(websocket)
     except HTTPException as error:
         return None, REFUSED, str(error.detail)
-    hosted = house.sessions.get(session)
+    hosted = live.sessions.get(session)
     if hosted is None or hosted.ended is not None:
         return None, GONE, "there is no such session"
     watches = seat == WATCH and "research" in person.roles
@@ -199,7 +201,7 @@ def _allowed(websocket: WebSocket, house: LiveHouse, session: str, seat: str) ->
 class SeatReader:
     """Reads the messages of one socket."""
 
-    def __init__(self, hosted: HostedSession, viewer: Viewer, house: LiveHouse) -> None:
+    def __init__(self, hosted: HostedSession, viewer: Viewer) -> None:
         self._hosted, self._viewer = hosted, viewer
         live = hosted.settings.live
         self._sits = viewer.seat in hosted.people
@@ -291,12 +293,12 @@ def _live_config(studio: StudioContext, study: Study) -> LiveConfig:
         raise HTTPException(409, f"this study can't be played: {error}") from error
 
 
-def _seated(house: LiveHouse, person: Person) -> dict[str, Any] | None:
+def _seated(live: StudioSessions, person: Person) -> dict[str, Any] | None:
     """The session that awaits a person, whose practice ends then."""
-    found = house.session_of(person.id)
+    found = live.session_of(person.id)
     if found is None:
         return None
-    house.leave(person.id)
+    live.leave(person.id)
     session, seat = found
     return {"state": "session", "session": session.settings.session, "seat": seat}
 

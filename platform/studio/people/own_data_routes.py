@@ -20,9 +20,9 @@ from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.stages.scenario_erasure import erase_scenarios
 from interplay.studio.films.film_library import FilmSource
 from interplay.studio.judging.continuations import is_continuation
-from interplay.studio.live.live_house import LiveHouse
-from interplay.studio.live.live_routes import StudioHouse
+from interplay.studio.live.live_routes import Sessions
 from interplay.studio.live.session_settings import HUMAN
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.people.active_time import active_seconds
 from interplay.studio.people.audit import without
@@ -68,8 +68,8 @@ def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file.
 
     It leaves out what raters must not know: the kind of an unfinished item, the answers of golds, and the agents that
-    were judged. The marks
-    of unfinished items are among those `shown` alone, because only some kinds are kept in the store.
+    were judged. The marks of unfinished items are among those `shown` alone, because only some kinds are kept in the
+    store.
     """
     tables = {
         table: [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person.id)]
@@ -99,7 +99,7 @@ def download(studio: Studio, person: Someone) -> Response:
 
 @router.post("/delete")
 def delete(
-    deletion: Deletion, request: Request, studio: Studio, house: StudioHouse, response: Response, person: Someone
+    deletion: Deletion, request: Request, studio: Studio, live: Sessions, response: Response, person: Someone
 ) -> dict[str, Any]:
     """Deletes everything of the person for good, and logs out. Names the snapshots that a model learned from."""
     if deletion.person != person.id:
@@ -108,7 +108,7 @@ def delete(
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
     agreed = {row["study"] for row in studio.database.rows("SELECT study FROM consents WHERE person = ?", person.id)}
     ways_back = [study.way_back("withdrew") for study in studio.studies.newest() if study.name in agreed]
-    kept_in = erase_and_dismiss(studio, house, person.id)
+    kept_in = erase_and_dismiss(studio, live, person.id)
     response.delete_cookie(cookie_name(request))
     return {"deleted": True, "kept_in": kept_in, "ways_back": [each for each in ways_back if any(each.values())]}
 
@@ -133,11 +133,11 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
     }
 
 
-def erase_and_dismiss(studio: StudioContext, house: LiveHouse, person: str) -> list[str]:
+def erase_and_dismiss(studio: StudioContext, live: StudioSessions, person: str) -> list[str]:
     """As `erase`, and ends what the person plays; called from the thread of a request."""
-    run_sync(house.dismiss, person)  # before, so that nothing more is played
+    run_sync(live.dismiss, person)  # before, so that nothing more is played
     kept_in = erase(studio, person)
-    run_sync(house.dismiss, person)  # after, for what began in between
+    run_sync(live.dismiss, person)  # after, for what began in between
     return kept_in
 
 
@@ -231,12 +231,17 @@ def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dic
     del own["agent"]  # people judge blind
     if session["episode"] is None:
         return own
-    with suppress(KeyError):  # the episode was deleted
+    try:
         meta = studio.meta(session["episode"])
-        roles = {SOLVER if seat == COPILOT else seat for seat in seats}
-        own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
-        own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
-        own["reasons"] = [list(reason) for reason in meta.reasons] if COPILOT in seats else []
+    except KeyError:  # it was deleted
+        return own
+    except (DamagedEpisode, UnknownFormat) as error:
+        logger.warning("a download lacks what was said in an episode: %s", error)
+        return {**own, "problem": "its recording can't be read; please tell the researcher"}
+    roles = {SOLVER if seat == COPILOT else seat for seat in seats}
+    own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
+    own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
+    own["reasons"] = [list(reason) for reason in meta.reasons] if COPILOT in seats else []
     return own
 
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.core.typed_name import typed_name
-from interplay.studio.live.live_routes import StudioHouse
+from interplay.studio.live.live_routes import Sessions
 from interplay.studio.marks.assignment import TESTS
 from interplay.studio.marks.mark_choice import SCORED
 from interplay.studio.people.active_time import active_seconds
@@ -152,13 +152,13 @@ def kept(name: str, studio: Studio, _: Researcher) -> dict[str, Any]:
 
 
 @router.post("/people/{name}/forget")
-def forget(name: str, deletion: Deletion, studio: Studio, house: StudioHouse, _: Researcher) -> dict[str, Any]:
+def forget(name: str, deletion: Deletion, studio: Studio, live: Sessions, _: Researcher) -> dict[str, Any]:
     """Deletes everything of a person for good, and names the snapshots that a model learned from."""
     if deletion.person != _someone(studio, name):
         raise HTTPException(409, f"type {name} to delete what is kept of it")
     if name == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
-    return {"deleted": True, "kept_in": erase_and_dismiss(studio, house, name)}
+    return {"deleted": True, "kept_in": erase_and_dismiss(studio, live, name)}
 
 
 @router.post("/recordings/{episode}/void")

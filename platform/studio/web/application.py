@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from interplay.studio.films import film_routes
 from interplay.studio.judging import judging_routes
 from interplay.studio.live import live_routes
-from interplay.studio.live.live_house import LiveHouse
+from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.marks import adjudication_routes, marking_routes
 from interplay.studio.people import entrance_routes, own_data_routes
 from interplay.studio.studies import desk_routes, study_routes
@@ -52,7 +52,7 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.studio = studio
     app.state.port = port
-    app.state.live = LiveHouse(studio)
+    app.state.live = StudioSessions(studio)
     for router in ROUTERS:
         app.include_router(router)
     config = studio.served.config

@@ -27,3 +27,18 @@ def asked(world: Playhouse, kind: str, episodes: int, seed: int = 0) -> Iterator
         episodes -= 1
         yield task
     assert not episodes, f"{kind}: {episodes} more are wanted than {HOUSES} houses have"
+
+
+def is_done_after_drops(world: Playhouse, task: Task, steps: int) -> bool:
+    """Whether the expert carries out a task although the solver drops what it holds twice."""
+    expert, drops = task.expert(world), 2
+    for _ in range(steps):
+        action = expert.act(world)
+        if drops and world.facts().bodies["solver"].holding is not None:
+            drops -= 1
+            world.step({}, observers=())
+            continue
+        world.step({"solver": action}, observers=())
+        if task.success(world.facts(), []):
+            return not drops
+    return False

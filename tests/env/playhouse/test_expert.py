@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from house_scenes import SPEC, house, one_room, thing
-from seeded_tasks import asked
+from seeded_tasks import asked, is_done_after_drops
 
 from interplay.env.playhouse.control.skills import Steering
 from interplay.env.playhouse.house.config import PlayhouseConfig
@@ -64,17 +64,7 @@ def test_a_dropped_thing_is_fetched_again() -> None:
     world = Playhouse(PLAIN)
     task = next(asked(world, "position", 1))
     assert isinstance(task, Position)
-    expert, drops = task.expert(world), 0
-    for _ in range(2 * STEPS):
-        action = expert.act(world)
-        if world.facts().bodies["solver"].holding is not None and drops < 2:
-            drops += 1
-            world.step({}, observers=())
-            continue
-        world.step({"solver": action}, observers=())
-        if task.success(world.facts(), []):
-            break
-    assert drops == 2 and task.success(world.facts(), [])
+    assert is_done_after_drops(world, task, 2 * STEPS)
 
 
 def test_a_way_around_furniture_is_clear_and_arrives() -> None:

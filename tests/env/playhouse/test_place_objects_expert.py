@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from seeded_tasks import asked
+from seeded_tasks import asked, is_done_after_drops
 
 from interplay.env.playhouse.control.place_experts import PlaceObjectsExpert, PositionExpert
 from interplay.env.playhouse.control.place_skill import CARRY_DISTANCE_M
@@ -64,17 +64,7 @@ def test_every_errand_is_done_and_stays_done(world: Playhouse, kind: str, episod
 
 def test_what_was_dropped_is_fetched_again(world: Playhouse) -> None:
     task = next(asked(world, "put_on", 1))
-    expert, drops = task.expert(world), 0
-    for _ in range(STEPS):
-        action = expert.act(world)
-        if world.facts().bodies["solver"].holding is not None and drops < 2:
-            drops += 1
-            world.step({}, observers=())
-            continue
-        world.step({"solver": action}, observers=())
-        if task.success(world.facts(), []):
-            break
-    assert drops == 2 and task.success(world.facts(), [])
+    assert is_done_after_drops(world, task, STEPS)
 
 
 def test_things_are_carried_close(world: Playhouse) -> None:

@@ -32,7 +32,7 @@ KEPT_AGENTS = 8  # networks in memory, at least as many as sessions use
 
 
 @dataclass
-class Mind:
+class SeatedAgent:
     """An agent in one seat: what it sees now, and what it remembers."""
 
     path: Path
@@ -56,7 +56,7 @@ class Mind:
         return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 
 
-class AgentMinds:
+class SeatedAgents:
     """The agents of one studio, by seat. Seats of the same checkpoint share a forward pass.
 
     Args:
@@ -66,7 +66,7 @@ class AgentMinds:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._loaded: dict[Path, tuple[Agent, Vocabulary]] = {}
-        self._minds: dict[Hashable, Mind] = {}
+        self._seated: dict[Hashable, SeatedAgent] = {}
 
     def find(self, name: str, role: str, spec: WorldSpec) -> Checkpoint:
         """The newest checkpoint of a stage of the newest round, of "round-1/reinforce", or of a path.
@@ -87,18 +87,18 @@ class AgentMinds:
     def begin(self, seat: Hashable, path: Path, role: str, spec: WorldSpec, seed: int) -> None:
         """Seats an agent at the start of an episode. Raises CheckpointError."""
         self.find(str(path), role, spec)
-        self._minds[seat] = self._new_mind(path, seed)
-        self._minds[seat].inputs.reset(0)
+        self._seated[seat] = self._newly_seated(path, seed)
+        self._seated[seat].inputs.reset(0)
 
     def observe(self, seat: Hashable, step: int, view: View, executed: NDArray[np.int8] | None) -> None:
         """Passes on what the agent in a seat sees, and what was executed in its seat before."""
-        self._minds[seat].observe(step, view, executed)
+        self._seated[seat].observe(step, view, executed)
 
     def groups(self, seats: Sequence[_Seat]) -> list[list[_Seat]]:
         """These seats by agent."""
         groups: dict[Path, list[_Seat]] = {}
         for seat in seats:
-            groups.setdefault(self._minds[seat].path, []).append(seat)
+            groups.setdefault(self._seated[seat].path, []).append(seat)
         return list(groups.values())
 
     def decide(self, seats: Sequence[Hashable]) -> dict[Hashable, Action]:
@@ -107,45 +107,47 @@ class AgentMinds:
 
     def memory(self, seat: Hashable) -> RecurrentState[Tensor]:
         """What the agent in a seat remembers."""
-        return self._minds[seat].memory
+        return self._seated[seat].memory
 
     def end(self, seats: Sequence[Hashable]) -> None:
         """Forgets these seats, and networks that no seat uses beyond the last few."""
         for seat in seats:
-            self._minds.pop(seat, None)
+            self._seated.pop(seat, None)
         self._drop_unused()
 
     def seconds(self, path: Path) -> float:
         """How long a single decision of an agent takes here, once it is warm."""
         seat = object()
-        self._minds[seat] = self._new_mind(path, 0)
+        self._seated[seat] = self._newly_seated(path, 0)
         self.decide([seat])
         began = time.monotonic()
         self.decide([seat])
-        del self._minds[seat]
+        del self._seated[seat]
         return time.monotonic() - began
 
     def _decide(self, seats: Sequence[Hashable]) -> list[tuple[Hashable, Action]]:
-        minds = [self._minds[seat] for seat in seats]
-        agent, vocabulary = minds[0].agent, minds[0].vocabulary
+        group = [self._seated[seat] for seat in seats]
+        agent, vocabulary = group[0].agent, group[0].vocabulary
         arrays = {
-            name: np.concatenate([mind.inputs.arrays[name] for mind in minds], axis=1)
-            for name in minds[0].inputs.arrays
+            name: np.concatenate([each.inputs.arrays[name] for each in group], axis=1)
+            for name in group[0].inputs.arrays
         }  # [1, B, ...]
-        memory = RecurrentState(*(torch.cat(parts) for parts in zip(*(mind.memory for mind in minds), strict=True)))
-        noise = Noise([NoiseStream(mind.generator(), 1) for mind in minds])
+        memory = RecurrentState(*(torch.cat(parts) for parts in zip(*(each.memory for each in group), strict=True)))
+        noise = Noise([NoiseStream(each.generator(), 1) for each in group])
         decision = act(agent, as_tensors(arrays), memory, noise)
         chunks = agent.layout.chunk(decision.movement)
         actions = []
-        for lane, (seat, mind) in enumerate(zip(seats, minds, strict=True)):
-            mind.memory = decision.state.select(slice(lane, lane + 1))
+        for lane, (seat, each) in enumerate(zip(seats, group, strict=True)):
+            each.memory = decision.state.select(slice(lane, lane + 1))
             text = vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else ""
             actions.append((seat, Action(chunks[lane], text or None)))
         return actions
 
-    def _new_mind(self, path: Path, seed: int) -> Mind:
+    def _newly_seated(self, path: Path, seed: int) -> SeatedAgent:
         agent, vocabulary = self._load(path)
-        return Mind(path, agent, vocabulary, LaneInputs(agent.layout, vocabulary, 1), agent.initial_state(1), seed)
+        return SeatedAgent(
+            path, agent, vocabulary, LaneInputs(agent.layout, vocabulary, 1), agent.initial_state(1), seed
+        )
 
     def _load(self, path: Path) -> tuple[Agent, Vocabulary]:
         if path not in self._loaded:
@@ -155,6 +157,6 @@ class AgentMinds:
         return self._loaded[path]
 
     def _drop_unused(self) -> None:
-        used = {mind.path for mind in self._minds.values()}
+        used = {each.path for each in self._seated.values()}
         for path in [path for path in self._loaded if path not in used][: max(0, len(self._loaded) - KEPT_AGENTS)]:
             del self._loaded[path]

@@ -31,7 +31,7 @@ class Turn:
     verdict: str | None = None
 
 
-class SetterMind:
+class SyntheticSetter:
     """Asks for feasible tasks, watches whether they are done, and says so by verdicts."""
 
     def __init__(
@@ -71,7 +71,7 @@ class SetterMind:
         return Turn(action.movement, action.utterance, verdict)
 
 
-class SolverMind:
+class SyntheticSolver:
     """Does the task of a synthetic setter that it heard; of others, the feasible task with the most similar words."""
 
     def __init__(self, config: SolverConfig, rng: np.random.Generator, requests: OpenRequests, session: str) -> None:

@@ -31,7 +31,7 @@ KEPT_ENDED = 50  # sessions that are still listed after their end
 KEPT_JOURNALS = ("interrupted", "failed")  # endings after which the next start of the studio continues the journal
 
 
-class LiveHouse:
+class StudioSessions:
     """The sessions of one web process. Only its event loop calls it."""
 
     def __init__(self, studio: StudioContext) -> None:

@@ -1,0 +1,53 @@
+"""A researcher's browser on the pages of a studio, and a rater that begins to mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+from studio_process import StartedStudio
+
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.people.studio_database import StudioDatabase
+
+SMALL = StudioConfig(size=(96, 128))
+FILM_MS = 60_000  # the first film on a machine compiles the renderer
+
+
+@contextmanager
+def entered(browser: Browser, studio: StartedStudio, width: int = 1200) -> Iterator[Page]:
+    """The researcher's browser, on the first page."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.goto(f"{studio.origin}/i#{studio.code}")
+    page.get_by_test_id("continue").click()
+    page.wait_for_url(f"{studio.origin}/")
+    yield page
+    context.close()
+    assert not [url for url in asked if not url.startswith((studio.origin, "blob:"))], "a request left the machine"
+
+
+def agree(page: Page, studio: StartedStudio) -> None:
+    """Agrees to the study `marks`, begins it, and reads the rules."""
+    page.goto(f"{studio.origin}/consent?study=marks")
+    expect(page.locator("#text")).not_to_be_empty()
+    if page.get_by_test_id("go-on").is_visible():  # an earlier test has agreed
+        page.get_by_test_id("go-on").click()
+    else:
+        for box in page.locator("[name=statement]").all()[:2]:
+            box.check()
+        page.get_by_test_id("agree").click()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    page.get_by_test_id("continue").click()
+
+
+def states(root: Path) -> list[str]:
+    """How the assignments ended, oldest first."""
+    database = StudioDatabase(root / "studio" / "studio.db")
+    rows = database.rows("SELECT state FROM assignments ORDER BY created")
+    database.close()
+    return [row["state"] for row in rows]
