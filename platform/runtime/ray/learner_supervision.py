@@ -25,7 +25,7 @@ from interplay.core.running_clock import RunningClock
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
+from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.ray.cluster_session import (
@@ -107,7 +107,8 @@ def _run_with_restarts(
             counted_restarts = budget.record_failure(_saved_updates(work.folder))
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
             if budget.exhausted:
-                raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
+                line = error_line(text if text == str(died) else text.partition("\n")[0])
+                raise work.crashes.restarts_exhausted(LEARNER, text, line, file) from died
             logger.warning("the learner died (see %s) and continues from its newest checkpoint", file)
         finally:
             process.end()
