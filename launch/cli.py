@@ -22,6 +22,8 @@ from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch.compose import KEY, compose, is_recorded
 from interplay.launch.ineffective_settings import ineffective_settings
+from interplay.launch.memory_errors import ANY_STAGE, out_of_memory_line
+from interplay.launch.memory_need import remedy
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -122,7 +124,7 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         sys.stderr.write(f"interplay {name}: code that it called exited with {left.code!r}; the traceback says where\n")
         return 1
     except WorkerFailed as failed:  # its traceback is the last thing on screen
-        sys.stderr.write(f"interplay {name}: {failed}\n")
+        sys.stderr.write(f"interplay {name}: {failed}\n{_memory_line(name, config, failed)}")
         return 1
     except USER_ERRORS as error:
         notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
@@ -133,7 +135,18 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         elif not isinstance(error, OSError) and is_of_another_package(error):
             # As of a new world: the run of its first command has no folder.
             sys.stderr.write("".join(traceback.format_exception(error)))
+        sys.stderr.write(_memory_line(name, config, error))
         return 1
+    except Exception as error:
+        if not (line := _memory_line(name, config, error)):
+            raise
+        sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
+        return 1
+
+
+def _memory_line(name: str, config: Config, error: Exception) -> str:
+    """As `out_of_memory_line`, of a verb."""
+    return out_of_memory_line(f"interplay {name}", error, remedy(config, name) or ANY_STAGE)
 
 
 def _described(error: Exception) -> str:
