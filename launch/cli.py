@@ -61,7 +61,11 @@ TRAIN_BASELINES = ("demo", "round", "orderings")  # of the first round
 REPAIR = "remove or repair it, or choose another run with run.name=..."
 FREE = "free some space, and type the same command again: what has been saved is kept"
 ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
-REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: ALLOW}
+LINK = (
+    "copy the run to another disk, or for a verb that only reads it, as report or replay, make links to its files, as "
+    "cp -rs /ABSOLUTE/runs/NAME FOLDER/, and type run.dir=FOLDER"
+)
+REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
 def console() -> NoReturn:

@@ -258,6 +258,7 @@ def test_a_library_that_exits_does_not_end_a_command_in_silence(
     [
         (errno.ENOSPC, "free some space, and type the same command again"),
         (errno.EACCES, "the right to read and write it"),
+        (errno.EROFS, "make links to its files, as cp -rs"),
     ],
 )
 @pytest.mark.parametrize("named", [True, False])
