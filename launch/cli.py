@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import traceback
+from bdb import BdbQuit
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -122,6 +123,11 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         return INTERRUPTED
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
+        return INTERRUPTED
+    except BdbQuit:  # Ctrl-D or q after a breakpoint()
+        sys.stderr.write(
+            f"interplay {name}: left by the debugger; what was not saved is made again by the same command\n"
+        )
         return INTERRUPTED
     except SystemExit as left:  # by a world or library of other packages: it would end the command in silence
         traceback.print_exc()

@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import sys
+from bdb import BdbQuit
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,17 @@ def test_a_library_that_exits_does_not_end_a_command_in_silence(
     assert main(["look", *tiny(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert f"exited with {code!r}" in said and "in leaving" in said
+
+
+def test_a_debugger_that_is_left_ends_the_command_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def debugged(config: Config) -> int:
+        raise BdbQuit
+
+    monkeypatch.setitem(verbs.VERBS, "look", Verb("debug", debugged))
+    said = refused("look", tiny(tmp_path), capsys, code=130)
+    assert said.startswith("interplay look: left in the debugger; ") and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(
