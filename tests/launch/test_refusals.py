@@ -11,8 +11,8 @@ import json
 import os
 import socket
 import sys
-from bdb import BdbQuit
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny_runs import copied, interplay, opened, recorded, refused, tiny
@@ -254,17 +254,6 @@ def test_a_library_that_exits_does_not_end_a_command_in_silence(
     assert f"exited with {code!r}" in said and "in leaving" in said
 
 
-def test_a_debugger_that_is_left_ends_the_command_with_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def debugged(config: Config) -> int:
-        raise BdbQuit
-
-    monkeypatch.setitem(verbs.VERBS, "look", Verb("debug", debugged))
-    said = refused("look", tiny(tmp_path), capsys, code=130)
-    assert said.startswith("interplay look: left in the debugger; ") and said.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("number", "says"),
     [
@@ -288,7 +277,11 @@ def test_a_full_disk_is_not_called_damage(
     monkeypatch.setitem(verbs.VERBS, "look", Verb("fail", failing))
     said = refused("look", tiny(tmp_path), capsys)
     assert f"{os.strerror(number)}; " in said and says in said and "remove" not in said
-    assert (f"{tmp_path / 'weights'}: " in said) == named
+    assert (f"{tmp_path / 'weights'}: " in said) == named and "MB free" not in said
+    monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=2**19))
+    said = refused("look", tiny(tmp_path), capsys)
+    disk = f"interplay look: {tmp_path}, on a disk with 0.5 MB free: {os.strerror(number)}; "
+    assert (disk in said) == (number == errno.ENOSPC and not named)
 
 
 def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
