@@ -1,4 +1,4 @@
-"""Errors of a process that may not allocate more memory: libraries raise many kinds of them, few of which say so."""
+"""Errors of a process that may not allocate more memory: libraries raise many kinds, and few name the cause."""
 
 from __future__ import annotations
 

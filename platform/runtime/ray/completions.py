@@ -13,7 +13,7 @@ import ray
 from ray import ObjectRef
 
 LOST_CHECK_SECONDS = 2.0  # between two looks for results that were not handed over
-LOST_CHECKS = 5  # after so many, one is lost: on busy cores, Ray's thread may be late
+LOST_CHECKS = 5  # that one may be late, as on busy cores
 
 
 class Completions:
