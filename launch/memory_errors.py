@@ -7,9 +7,10 @@ import re
 import resource
 from collections.abc import Iterator
 
-# Of errors that are neither a `MemoryError` nor an `OSError` with its number, as torch's and MuJoCo's.
+# Of errors that are neither a `MemoryError` nor an `OSError` with its number, as those of torch, oneDNN and MuJoCo.
 TEXTS = re.compile(
     "(can't|cannot|could not|unable to) allocate (memory|more memory|[0-9.]+ [KMGT]i?B)"
+    "|could not create a (primitive|memory object)$"
     "|failed to map segment|can't start new thread|std::bad_alloc|out of memory",
     re.IGNORECASE,
 )

@@ -40,9 +40,14 @@ def refuse_while_handled() -> None:
         raise ValueError("the world can't be made") from None
 
 
+def multiply() -> None:
+    raise RuntimeError("could not create a primitive")  # oneDNN, which torch calls
+
+
 @pytest.mark.parametrize(
     "allocates",
     [
+        multiply,
         lambda: np.ones(TOO_MANY),
         lambda: torch.ones(TOO_MANY),
         lambda: mmap.mmap(-1, TOO_MANY),
