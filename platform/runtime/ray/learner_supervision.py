@@ -37,6 +37,7 @@ from interplay.runtime.ray.cluster_session import (
     reserve_resources,
     temporary_folder_problem,
 )
+from interplay.runtime.ray.learner_context import lack_of_room
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
     DriverTerminal,
@@ -149,7 +150,7 @@ class _LearnerProcess:
     ) -> None:
         terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.worker_log(LEARNER).write_header()
-        self._work, self._session = work, session
+        self._work, self._session, self._placement = work, session, placement
         self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
             str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
@@ -224,6 +225,8 @@ class _LearnerProcess:
         if seconds <= (config.result_limit if starts else config.stall_limit):
             return
         message = f"the learner has not moved for {seconds:.0f} s ({config.limit_text(starts=starts)}): it {what}"
+        if starts:
+            message += lack_of_room(self._placement)
         logger.warning(message)
         dump = self._host.dump.remote(message)
         where = f"; the stacks that its watchdog has written are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"
