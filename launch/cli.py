@@ -8,12 +8,15 @@ import gc
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 import traceback
+from bdb import BdbQuit
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from interplay.core.settings_validation import SettingsError, did_you_mean
@@ -22,6 +25,8 @@ from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch.compose import KEY, compose, is_recorded
 from interplay.launch.ineffective_settings import ineffective_settings
+from interplay.launch.memory_errors import ANY_STAGE, out_of_memory_line
+from interplay.launch.memory_need import remedy
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -55,11 +60,17 @@ USER_ERRORS = (
 
 TRAIN_BASELINES = ("demo", "round", "orderings")  # of the first round
 
+FULL_DISK_MB = 1.0  # with less free space, a disk counts as full
+
 # What to do about an error of the system, by its number; else `REPAIR`.
 REPAIR = "remove or repair it, or choose another run with run.name=..."
 FREE = "free some space, and type the same command again: what has been saved is kept"
 ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
-REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: ALLOW}
+LINK = (
+    "copy the run to another disk, or for a verb that only reads it, as report or replay, make links to its files, as "
+    "cp -rs /ABSOLUTE/runs/NAME FOLDER/, and type run.dir=FOLDER"
+)
+REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
 def console() -> NoReturn:
@@ -117,32 +128,54 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
         return INTERRUPTED
+    except BdbQuit:  # Ctrl-D or q after a breakpoint()
+        sys.stderr.write(f"interplay {name}: left in the debugger; the same command makes again what was not saved\n")
+        return INTERRUPTED
     except SystemExit as left:  # by a world or library of other packages: it would end the command in silence
         traceback.print_exc()
         sys.stderr.write(f"interplay {name}: code that it called exited with {left.code!r}; the traceback says where\n")
         return 1
     except WorkerFailed as failed:  # its traceback is the last thing on screen
-        sys.stderr.write(f"interplay {name}: {failed}\n")
+        sys.stderr.write(f"interplay {name}: {failed}\n{_memory_line(name, config, failed)}")
         return 1
     except USER_ERRORS as error:
         notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
-        sys.stderr.write(f"interplay {name}: {_described(error)}\n{notes}")
+        sys.stderr.write(f"interplay {name}: {_described(error, config.run.root)}\n{notes}")
         kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         elif not isinstance(error, OSError) and is_of_another_package(error):
             # As of a new world: the run of its first command has no folder.
             sys.stderr.write("".join(traceback.format_exception(error)))
+        sys.stderr.write(_memory_line(name, config, error))
+        return 1
+    except Exception as error:
+        if not (line := _memory_line(name, config, error)):
+            raise
+        sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
         return 1
 
 
-def _described(error: Exception) -> str:
-    """An error in words: of the system's errors, the file and what is wrong with it."""
+def _memory_line(name: str, config: Config, error: Exception) -> str:
+    """As `out_of_memory_line`, of a verb."""
+    return out_of_memory_line(f"interplay {name}", error, remedy(config, name) or ANY_STAGE)
+
+
+def _full_disk(root: Path) -> str:
+    """Names the disk of a run's folder if it is full; empty if it is not: the write went to another one."""
+    disk = next(each for each in (root, *root.absolute().parents) if each.exists())
+    free = shutil.disk_usage(disk).free / 2**20
+    return f"{disk}, on a disk with {free:.1f} MB free: " if free < FULL_DISK_MB else ""
+
+
+def _described(error: Exception, root: Path) -> str:
+    """An error in words: of the system's errors, the file and what is wrong with it. `root`: the run's folder."""
     if isinstance(error, OSError) and (error.filename or error.filename2):
         file = error.filename2 or error.filename  # of two, as of a rename, the one that was to be written
         return f"{file}: {error.strerror}; {REMEDIES.get(error.errno or 0, REPAIR)}"
     if isinstance(error, OSError) and error.errno in REMEDIES:  # a write names no file
-        return f"{error.strerror}; {REMEDIES[error.errno]}"
+        disk = _full_disk(root) if error.errno == errno.ENOSPC else ""
+        return f"{disk}{error.strerror}; {REMEDIES[error.errno]}"
     return str(error)
 
 
@@ -165,7 +198,7 @@ def _sweep(typed: Sequence[str]) -> int:
         sys.stderr.write(f"interplay sweep: {error}\n")
         return 2
     except OSError as error:
-        sys.stderr.write(f"interplay sweep: {_described(error)}\n")
+        sys.stderr.write(f"interplay sweep: {_described(error, Path.cwd())}\n")
         return 1
 
 

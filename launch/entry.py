@@ -18,9 +18,19 @@ def console() -> None:
 
     if (code := answer(sys.argv[1:])) is not None:
         sys.exit(code)
-    from interplay.launch import cli
+    try:
+        from interplay.launch import cli
 
-    cli.console()
+        cli.console()
+    except Exception as error:  # of an import, too, where little memory is allowed
+        from interplay.launch.memory_errors import out_of_memory_line
+
+        if not (line := out_of_memory_line("interplay", error)):
+            raise
+        import traceback
+
+        sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
+        sys.exit(1)
 
 
 def _end(number: int, frame: object) -> None:

@@ -157,7 +157,7 @@ def memory_needs(
         needs = dict(_host_needs(config, group, with_network=on_gpu is None))
         if count := _processes(config, stage):
             needs[f"{count:,} processes of {SECTIONS[stage]}.workers"] = float(count * PROCESS_BYTES)
-        found.append(MemoryNeed(stage, "this machine", needs, available, _remedy(config, stage)))
+        found.append(MemoryNeed(stage, "this machine", needs, available, remedy(config, stage)))
     if on_gpu is not None:
         needs = dict(_gpu_needs(config, group))
         found.append(MemoryNeed(stage, "its GPU", needs, on_gpu, _gpu_remedy(config, group, on_gpu)))
@@ -315,7 +315,8 @@ def _gpu_remedy(config: Config, stage: str, available: float) -> str:
     )
 
 
-def _remedy(config: Config, stage: str) -> str:
+def remedy(config: Config, stage: str) -> str:
+    """What to change so that a stage needs less memory; empty for one that needs nothing that is counted."""
     if stage in SECTIONS:
         section = SECTIONS[stage]
         settings = getattr(config, section)
@@ -328,7 +329,7 @@ def _remedy(config: Config, stage: str) -> str:
             f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), {_smaller_agent(config.agent)}, "
             f"or keep fewer activations, as with {stage}.learner.accumulate=2 or {stage}.learner.recompute=10"
         )
-    return ""  # such a stage needs nothing that is counted
+    return ""
 
 
 def _smaller_agent(agent: AgentConfig) -> str:

@@ -168,9 +168,11 @@ class EpisodeCatalog(EpisodeIndex):
 
     def _connect(self) -> sqlite3.Connection:
         """Opens the file. SQLite reads it by writing into files next to it, and on a read-only disk by declaring that
-        nothing changes it; changes that a killed process has left in its log would be missed then."""
-        log = self._path.with_name(f"{CATALOG}-wal")
-        frozen = self._path.exists() and not log.exists() and not os.access(self._path.parent, os.W_OK)
+        nothing changes it; changes that a killed process has left in its log would be missed then. The file may be a
+        link to one on such a disk."""
+        found = self._path.resolve()
+        log = found.with_name(f"{found.name}-wal")
+        frozen = found.exists() and not log.exists() and not os.access(found.parent, os.W_OK)
         address = f"file://{quote(os.fsencode(self._path.absolute()))}?mode=ro&immutable=1" if frozen else self._path
         return sqlite3.connect(address, uri=frozen, check_same_thread=False, isolation_level=None)
 

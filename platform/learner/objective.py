@@ -114,9 +114,16 @@ class Term(NamedTuple):
 
 # Means that lack a part, or are 0, where there was nothing to average, by the total that says so.
 MEANS_OVER = {
+    "cloned_steps": ("movement_cloning", "language_cloning", "gate_cloning", "gate_accuracy"),
     "css_mismatching": ("css_accuracy",),
     "ibt_pairs": ("ibt", "ibt_accuracy", "ibt_margin"),
     "marks_seen": ("marks_sign_accuracy",),
+    "played_steps": (
+        *("value", "movement_policy", "language_policy", "gate_kl", "entropy", "movement_entropy", "gate_entropy"),
+        *(f"{head}{name}" for head in ("", "movement_", "language_") for name in ("ratio", "ratio_square", "rho")),
+        *(f"{head}{name}" for head in ("", "movement_", "language_") for name in ("log_ratio", "clipped")),
+        "ratio_clipped",
+    ),
     "utterances": ("token_cloning",),
 }
 
@@ -164,7 +171,8 @@ def demonstration_terms(
         logits = agent.movement.logits(output.movement, arrays["movement"])
         log_probs = movement_log_probs(logits, arrays["movement"])
         loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
-        yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {})
+        totals = {"cloned_steps": mask.sum()}
+        yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {}, totals)
     if selected.cloned is not None:
         yield _language_cloning(agent, output, arrays, selected.cloned, mask, config)
     if selected.pairs is not None and output.vision is not None:
@@ -223,5 +231,5 @@ def _language_cloning(
     if config.words == "step":
         steps = mask.sum()
         token_mean = Mean(words.loss * words.utterances / steps.clamp(min=1), steps)
-    totals = {"utterances": words.utterances}
+    totals = {"cloned_steps": mask.sum(), "utterances": words.utterances}
     return Term("language_cloning", (gate_mean, token_mean), config.weights.language_cloning, extra, totals)

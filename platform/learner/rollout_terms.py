@@ -57,15 +57,19 @@ def rollout_terms(
         logits = agent.movement.logits(output.movement, arrays["movement"])
     heads = _heads(agent, output, logits, arrays, spoke)
     trace = _trace(heads, output, arrays, mask, config)
-    for head, weight in (("movement", weights.movement_policy), ("language", weights.language_policy)):
-        if head in heads:
-            yield _policy_term(head, heads, trace, mask, weight, config)
-    yield _value_term(output, heads, trace, mask, config)
+    terms = [
+        _policy_term(head, heads, trace, mask, weight, config)
+        for head, weight in (("movement", weights.movement_policy), ("language", weights.language_policy))
+        if head in heads
+    ]
+    terms.append(_value_term(output, heads, trace, mask, config))
     if "reference_gate" in arrays and output.gate is not None:
         kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
-        yield Term("gate_kl", (Mean(kl, mask.sum()),), weights.gate_kl, {})
+        terms.append(Term("gate_kl", (Mean(kl, mask.sum()),), weights.gate_kl, {}))
     if weights.entropy:
-        yield _entropy_term(logits, output.gate, mask, weights.entropy)
+        terms.append(_entropy_term(logits, output.gate, mask, weights.entropy))
+    for term in terms:
+        yield term._replace(totals={"played_steps": mask.sum()})
 
 
 def effective_shares(metrics: Mapping[str, float]) -> dict[str, float]:

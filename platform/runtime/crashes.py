@@ -145,8 +145,8 @@ def error_line(cause: str) -> str:
 
 
 class WorkerFailed(RuntimeError):
-    """A worker failed more often than allowed, or a restart did not help. The message ends with its traceback and its
-    last output."""
+    """A worker failed more often than allowed, or a restart did not help. The message has its traceback and its last
+    output, and ends with the line that says what failed."""
 
 
 @dataclass(frozen=True)
@@ -195,20 +195,21 @@ class CrashReports:
         reason = f"with '{fatal[-1].strip()}'" if fatal else f"without an error of Python: {problem or UNKNOWN_END}"
         return f"the process of {worker} ended {reason}; its last output is in {log.file}\n{cause}"
 
-    def restarts_exhausted(self, worker: str, cause: str, file: Path) -> WorkerFailed:
-        """Returns the error to raise when a worker has failed more often than allowed."""
+    def restarts_exhausted(self, worker: str, cause: str, line: str, file: Path) -> WorkerFailed:
+        """Returns the error to raise when a worker has failed more often than allowed; `line` of the cause says what
+        failed."""
         return WorkerFailed(
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
             f"{self.window:g} seconds; the same command continues from the newest checkpoint. All failures: {file}. "
-            f"The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}"
+            f"The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}\nThe cause: {line}"
         )
 
-    def repeated(self, worker: str, cause: str, file: Path) -> WorkerFailed:
+    def repeated(self, worker: str, cause: str, line: str, file: Path) -> WorkerFailed:
         """Returns the error to raise when a restarted worker has raised the error of its predecessor again."""
         return WorkerFailed(
             f"{worker} was restarted and raised the same error again before any result, so it is not restarted once "
             f"more; correct what raises it, and the same command continues from the newest checkpoint. All failures: "
-            f"{file}. The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}"
+            f"{file}. The last one:\n{self._with_output(worker, cause)}{self._same_steps(worker)}\nThe cause: {line}"
         )
 
     @property

@@ -236,6 +236,19 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path, monk
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
+def test_links_to_a_store_that_cannot_be_written_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `cp -rs` makes them: a report can then be written next to them."""
+    store, ids = filled(tmp_path / "frozen")
+    store.close()
+    shutil.copytree(tmp_path / "frozen", tmp_path / "links", copy_function=os.symlink)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "frozen").rglob("*")}
+    frozen = str(tmp_path / "frozen")
+    monkeypatch.setattr(os, "access", lambda path, mode: not (mode & os.W_OK and str(path).startswith(frozen)))
+    with EpisodeStore(tmp_path / "links") as again:
+        assert again.ids() == ids and again.read(ids[0]).meta.id == ids[0]
+        assert {path: path.stat().st_mtime_ns for path in (tmp_path / "frozen").rglob("*")} == before
+
+
 def test_a_catalog_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
     EpisodeStore(tmp_path, create=True).close()
     with sqlite3.connect(tmp_path / "catalogue.db") as database:

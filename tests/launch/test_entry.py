@@ -5,10 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from bdb import BdbQuit
+from pathlib import Path
 
 import pytest
+from tiny_runs import refused, tiny
 
+from interplay.launch import verbs
+from interplay.launch.verbs import Verb
 from interplay.runtime.interruption import INTERRUPTED
+from interplay.stages.config import Config
 
 AT_THE_START = """
 import os, signal, sys
@@ -50,3 +56,14 @@ def test_the_exit_searches_no_garbage_and_ends_at_once_on_another_interrupt() ->
     assert (result.returncode, result.stderr) == (-signal.SIGINT, "")
     objects, _ = result.stdout.split()
     assert int(objects) < 1000
+
+
+def test_a_debugger_that_is_left_ends_the_command_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def debugged(config: Config) -> int:
+        raise BdbQuit
+
+    monkeypatch.setitem(verbs.VERBS, "look", Verb("debug", debugged))
+    said = refused("look", tiny(tmp_path), capsys, code=INTERRUPTED)
+    assert said == "interplay look: left in the debugger; the same command makes again what was not saved\n"

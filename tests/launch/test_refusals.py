@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny_runs import copied, interplay, opened, recorded, refused, tiny
@@ -258,6 +259,7 @@ def test_a_library_that_exits_does_not_end_a_command_in_silence(
     [
         (errno.ENOSPC, "free some space, and type the same command again"),
         (errno.EACCES, "the right to read and write it"),
+        (errno.EROFS, "make links to its files, as cp -rs"),
     ],
 )
 @pytest.mark.parametrize("named", [True, False])
@@ -275,7 +277,11 @@ def test_a_full_disk_is_not_called_damage(
     monkeypatch.setitem(verbs.VERBS, "look", Verb("fail", failing))
     said = refused("look", tiny(tmp_path), capsys)
     assert f"{os.strerror(number)}; " in said and says in said and "remove" not in said
-    assert (f"{tmp_path / 'weights'}: " in said) == named
+    assert (f"{tmp_path / 'weights'}: " in said) == named and "MB free" not in said
+    monkeypatch.setattr("shutil.disk_usage", lambda disk: SimpleNamespace(free=2**19))
+    said = refused("look", tiny(tmp_path), capsys)
+    disk = f"interplay look: {tmp_path}, on a disk with 0.5 MB free: {os.strerror(number)}; "
+    assert (disk in said) == (number == errno.ENOSPC and not named)
 
 
 def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:

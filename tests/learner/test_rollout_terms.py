@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
-from random_unrolls import forward, learner_of, rollout
+from random_unrolls import demonstrated, forward, learner_of, rollout, weighing
 
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
@@ -100,6 +100,19 @@ def test_staleness_shows_in_the_effective_share_and_not_in_the_mean_ratio() -> N
     assert lagged["movement_effective_share"] == pytest.approx(math.exp(-1.0), abs=0.15)
     assert lagged["movement_log_ratio"] == pytest.approx(-0.5, abs=0.15)
     assert 0.4 < lagged["movement_rho"] < 0.8 and lagged["language_rho"] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_batch_of_rows_between_episodes_has_no_means_over_steps() -> None:
+    """They would count as 0 in the means over updates."""
+    agent = tiny_agent(LineWorld())
+    learner, played, shown = learner_of(agent, weighing(entropy=0.1)), rollout(agent), demonstrated(agent)
+    found = learner.update(demonstrated=shown, rollout=played)
+    assert found["played_steps"] == (~played.arrays["last"][:-1]).sum() > 0 and found["cloned_steps"] > 0
+    played.arrays["last"][:] = shown.arrays["last"][:] = True
+    empty = learner.update(demonstrated=shown, rollout=played)
+    assert empty["played_steps"] == empty["cloned_steps"] == 0
+    kept = {"played_steps", "cloned_steps", "value_mean", "loss", "gradient_norm", "utterances"}
+    assert set(empty) == kept | {name for name in found if name.startswith("css")}
 
 
 def test_effective_shares_replace_the_squares() -> None:

@@ -157,7 +157,8 @@ def test_a_service_without_replicas_says_why_and_ends(
     assert b"no replica is left that scores: reward-0 went down more often than runtime.restarts=0 allows" in said
     assert codes.get(timeout=TIMEOUT_SECONDS) == 1
     shown = capsys.readouterr().err.strip().splitlines()
-    assert shown[-1] == "no room for the reward model"
+    assert shown[-2] == "no room for the reward model"
+    assert shown[-1].startswith("The cause: the process of reward-0 ended without an error of Python")
     assert any(line.startswith("interplay serve-reward: no replica is left that scores") for line in shown)
 
 

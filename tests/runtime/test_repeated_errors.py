@@ -107,7 +107,10 @@ def test_what_ends_a_process_without_an_error_is_explained(
 ) -> None:
     log = context.crashes.worker_log("actor-0").file
     explained = f"the process of actor-0 ended {reason}.*; its last output is in {log}\n"
-    assert failures(context, ends, rf"more often than(.|\n)* The last one:\n{explained}") == 3
+    assert (
+        failures(context, ends, rf"more often than(.|\n)* The last one:\n{explained}(.|\n)*\nThe cause: .*{reason}")
+        == 3
+    )
     assert re.search(f"actor-0 went down and is restarted, .*: {explained}", caplog.text)
 
 

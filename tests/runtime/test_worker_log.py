@@ -138,7 +138,8 @@ def test_a_crash_report_ends_with_the_last_output(tmp_path: Path) -> None:
     file = crashes.record_failure("actor-0", 1, "it was killed", [])
     ends = f"it was killed\nThe last output of actor-0 ({tmp_path}/logs/actor-0.txt):\nthe arm is out of reach"
     assert file.read_text().strip().endswith(ends)
-    assert str(crashes.restarts_exhausted("actor-0", "it was killed", file)).endswith(ends)
+    exhausted = crashes.restarts_exhausted("actor-0", "it was killed", "killed", file)
+    assert str(exhausted).endswith(f"{ends}\nThe cause: killed"), "the error is the last line on the screen"
     said(tmp_path / "logs", "")  # the next process, which has printed nothing
     assert crashes.record_failure("actor-0", 2, "it raised", []).read_text().strip().endswith("\nit raised")
 
@@ -147,15 +148,15 @@ def test_the_step_in_which_a_process_has_ended_again_and_again_is_named(tmp_path
     crashes = CrashReports(tmp_path, seed=7, config="abc", limit=2, window=60)
     for _ in range(3):
         crashes.begin_process("actor-0")
-        assert "began" not in str(crashes.restarts_exhausted("actor-0", "killed", tmp_path))
+        assert "began" not in str(crashes.restarts_exhausted("actor-0", "killed", "killed", tmp_path))
         step = crashes.last_step("actor-0")  # as in the process, which does not close it
         for row in (9, 10):
             step.write(f"step {row} of episode abc")
         file = crashes.record_failure("actor-0", 1, "killed", [])
     assert file.read_text().count("killed\nThe last step that actor-0 began: step 10 of episode abc\n") == 3
     for error in (crashes.restarts_exhausted, crashes.repeated):
-        said = str(error("actor-0", "killed", file))
-        assert said.endswith("began: step 10 of episode abc (3 of its failures were in this step)")
+        said = str(error("actor-0", "killed", "killed", file))
+        assert said.endswith("began: step 10 of episode abc (3 of its failures were in this step)\nThe cause: killed")
 
 
 def test_a_disk_that_keeps_no_step_is_no_reason_to_end(tmp_path: Path) -> None:

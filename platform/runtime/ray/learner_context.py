@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import ray
 from ray.exceptions import RayError
+from ray.util.placement_group import placement_group_table
 
 from interplay.core.running_clock import MAX_GAP_SECONDS
 from interplay.runtime.config import RuntimeConfig
@@ -32,9 +33,19 @@ from interplay.runtime.ray.worker_restarts import (
 
 logger = logging.getLogger(__name__)
 
+NO_ROOM = (
+    "the cluster has no room for all workers, as after the loss of a node: give it more nodes, or lower runtime.actors"
+)
 STATUS_SECONDS_PER_WORKER = 0.001  # for which a status is kept: reading it costs some microseconds a worker
 
 Prefetched = TypeVar("Prefetched")
+
+
+def lack_of_room(placement: WorkerPlacement) -> str:
+    """Continues a message about a process that does not answer where the cluster has not reserved the resources of all
+    workers, as after the loss of a node: none of them is started before; else empty."""
+    untyped: Any = placement_group_table
+    return "" if untyped(placement.group)["state"] == "CREATED" else f"; {NO_ROOM}"
 
 
 @dataclass
@@ -115,8 +126,9 @@ class LearnerContext:
         waiting = [reference for reference in requested.values() if reference is not None]
         limit = self.config.control_limit
         answered = ray.wait(waiting, num_returns=len(waiting), timeout=limit)[0] if waiting else []
+        no_room = "" if len(answered) == len(waiting) else lack_of_room(self.placement)
         for name, reference in requested.items():
-            activities[name] = f"has not answered in {limit:g} s"
+            activities[name] = f"has not answered in {limit:g} s{no_room}"
             if reference in answered:
                 try:
                     activities[name] = str(ray.get(reference, timeout=FETCH_SECONDS))

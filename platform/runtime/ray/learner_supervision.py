@@ -25,7 +25,7 @@ from interplay.core.running_clock import RunningClock
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
+from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.ray.cluster_session import (
@@ -37,6 +37,7 @@ from interplay.runtime.ray.cluster_session import (
     reserve_resources,
     temporary_folder_problem,
 )
+from interplay.runtime.ray.learner_context import lack_of_room
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
     DriverTerminal,
@@ -107,7 +108,8 @@ def _run_with_restarts(
             counted_restarts = budget.record_failure(_saved_updates(work.folder))
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
             if budget.exhausted:
-                raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
+                line = error_line(text if text == str(died) else text.partition("\n")[0])
+                raise work.crashes.restarts_exhausted(LEARNER, text, line, file) from died
             logger.warning("the learner died (see %s) and continues from its newest checkpoint", file)
         finally:
             process.end()
@@ -148,7 +150,7 @@ class _LearnerProcess:
     ) -> None:
         terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.worker_log(LEARNER).write_header()
-        self._work, self._session = work, session
+        self._work, self._session, self._placement = work, session, placement
         self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
             str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
@@ -223,6 +225,8 @@ class _LearnerProcess:
         if seconds <= (config.result_limit if starts else config.stall_limit):
             return
         message = f"the learner has not moved for {seconds:.0f} s ({config.limit_text(starts=starts)}): it {what}"
+        if starts:
+            message += lack_of_room(self._placement)
         logger.warning(message)
         dump = self._host.dump.remote(message)
         where = f"; the stacks that its watchdog has written are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"

@@ -132,7 +132,8 @@ class Replicas:
             if lost and request.tries > self._retries:
                 raise WorkerFailed(
                     f"{request.tries} replicas went down over one unroll, more than runtime.reward.retries="
-                    f"{self._retries} allows. The last one, {worker.name}:\n{error}"
+                    f"{self._retries} allows. The last one, {worker.name}:\n{without_colors(str(error)).strip()}\n"
+                    f"The cause: {worker.failure_line}"
                 ) from error
             again = self.ask(request.unroll, request.lane_state)
             again.tries = request.tries + lost

@@ -103,6 +103,7 @@ class WorkerHandle:
         self.completed = 0
         self.restarts = 0
         self.incarnation = 0  # number of processes started so far
+        self.failure_line = ""  # the line of its last failure that says what failed
         self._make = make
         self._placement = placement
         self._crashes = crashes
@@ -204,6 +205,7 @@ class WorkerHandle:
         found = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
         text = self._crashes.explained(self.name, found, temporary_folder_problem())
         begins_with_line = isinstance(cause, str | OutOfMemoryError) or text != found
+        self.failure_line = error_line(text.partition("\n")[0] if begins_with_line else text)
         if lost_before_start(text):
             logger.warning("%s was placed on a node that is lost, and is placed again", self.name)
             self.kill()
@@ -213,17 +215,13 @@ class WorkerHandle:
         file = self._crashes.record_failure(self.name, number, text, episodes)
         self.kill()
         if self._restart_budget.exhausted:
-            raise self._crashes.restarts_exhausted(self.name, text, file)
+            raise self._crashes.restarts_exhausted(self.name, text, self.failure_line, file)
         before, self._raised = self._raised, (raised_text(cause), self.completed)
         if self._raised[0] is not None and self._raised == before:
-            raise self._crashes.repeated(self.name, text, file)
+            raise self._crashes.repeated(self.name, text, self.failure_line, file)
         logger.warning(
             "%s went down and is restarted, %d of at most %d times (see %s): %s",
-            self.name,
-            number,
-            self._crashes.limit,
-            file,
-            error_line(text.partition("\n")[0] if begins_with_line else text),
+            *(self.name, number, self._crashes.limit, file, self.failure_line),
         )
 
     def kill(self) -> None:
