@@ -47,6 +47,7 @@ from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, rea
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
 from interplay.stages.round_results import round_records, rounds_on_probes
+from interplay.stages.rounds import check_begun
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import StageFolder
 
@@ -103,7 +104,12 @@ SHOWN_METRICS = {
 
 @closes_worlds
 def report(run: Run) -> Path:
-    """Writes the report of the stages that have run so far, and returns its path."""
+    """Writes the report of the stages that have run so far, and returns its path.
+
+    Raises:
+        StageConflict: no stage of a later round has run yet.
+    """
+    check_begun(run.root, run.round, run.command)
     spec = run.make_world().spec
     found = heldout_of(run)
     examined = examine(run, found) if found is not None else None
