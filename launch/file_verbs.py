@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from rich.console import Console
 
 from interplay.episodes.repair import repair
+from interplay.launch.opened_run import refuse_missing
 from interplay.stages.config import Config
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.dashboard import watch
@@ -17,6 +18,8 @@ from interplay.tracking.run_summary import read_run_summary
 def watch_run(config: Config) -> int:
     """Shows the progress of the run until it ends or Ctrl-C."""
     root = config.run.root
+    if not root.is_dir():  # one that has just been made has recorded nothing yet
+        refuse_missing(config)
     try:
         watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:
@@ -26,6 +29,7 @@ def watch_run(config: Config) -> int:
 
 def reindex(config: Config) -> int:
     """Rebuilds the catalog of the run's store while no stage works in it."""
+    refuse_missing(config)
     root = config.run.root
     with ExitStack() as held:
         # Of stages that record, mark or evaluate, and of those of later rounds.
