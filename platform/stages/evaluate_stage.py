@@ -36,7 +36,6 @@ from interplay.stages.probe_files import (
     has_results,
     read_results,
     write_chance,
-    write_films,
     write_results,
 )
 from interplay.stages.process_pool import map_in_processes
@@ -112,9 +111,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             if name in agents:
                 refuse_trained_on(run, STAGE, checkpoint, name)
             clock.save(finished=False)  # until its means are on the dashboards
-            write_films(folder, name, films)
-            # Last: from now on it counts as finished.
-            write_results(folder, name, checkpoint, results, under_other_words)
+            write_results(folder, name, checkpoint, results, under_other_words, films)
         if config.setter:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:

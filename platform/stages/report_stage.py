@@ -331,7 +331,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     """One solved and one failed probe of each agent; instructions to act come before questions."""
     folder, strips = run.stage(evaluate_stage.STAGE), []
     for name in ("bc_rl", "bc"):
-        films = read_films(folder, name, read_results(folder, name))
+        films = read_films(folder, name)
         for solved in (True, False):
             fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))
