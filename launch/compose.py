@@ -39,6 +39,7 @@ KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
 PLAIN = re.compile(r"(?! )[A-Za-z0-9_./@%+: \u0080-\U0010ffff-]+(?<! )")  # no character with a meaning of its own
 INHERITS = "collect_agent.setter"  # the one setting that presets take from another section
 RECORDED = "run.settings=recorded"
+OF_HYDRA = "settings of Hydra are those of interplay sweep; run.dir=FOLDER is the folder of all runs"
 ENV_SETTING = re.compile(r"env\.\w+")
 
 
@@ -173,11 +174,13 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     for override in overrides:
         match = KEY.match(override.lstrip("+"))
         if match is None:
-            if override.startswith(("+", "~")) and override.strip("+~"):
+            if override.startswith("+") and override.strip("+"):
                 translated.append(override)
                 continue
             raise SettingsError([no_setting(override, overrides)])
         key, value = match.groups()
+        if key.startswith("hydra."):
+            raise SettingsError([f"{override}: {OF_HYDRA}"])
         if key in GROUPS and "," in value:
             several = (
                 f"{value!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
@@ -236,6 +239,10 @@ def no_setting(word: str, words: Sequence[str]) -> str:
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
         return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
+    if word.startswith("hydra/"):
+        return f"{word}: {OF_HYDRA}"
+    if word[0] == "~":
+        return f"{word!r} is no setting; leave out what is to have its default"
     if word[0] == "-":
         bare = found[0] if (found := KEY.match(word.lstrip("-"))) else ""
         wrong = _problems_of(bare, [each.lstrip("-") for each in words]) if bare else []

@@ -38,7 +38,7 @@ def reindex(config: Config) -> int:
 
 
 def _root(config: Config) -> Path:
-    """The folder of the run, which may have recorded nothing yet. Raises ValueError if there is none."""
+    """The folder of the run, which may have recorded nothing yet. Raises ValueError as `refuse_missing`."""
     if not config.run.root.is_dir():
         refuse_missing(config)
     return config.run.root

@@ -28,6 +28,9 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["run.seed=", "2"], "'2' is no setting; type no spaces around =, as run.seed=2"),
         (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
         (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
+        (["hydra.run.dir=x"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
+        (["hydra/launcher=laptop"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
+        (["~run.seed"], "'~run.seed' is no setting; leave out what is to have its default"),
         (["--=x"], "type settings with = and without dashes in front, as run.seed=2"),
         (
             ["--seed=2", "--run.name=x"],
