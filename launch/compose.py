@@ -30,7 +30,7 @@ from interplay.core.typed_name import RUNS, setting_of, typed_setting
 from interplay.env import registry
 from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
-from interplay.stages.config import Config
+from interplay.stages.config import TYPED, Config
 from interplay.stages.run import recorded_command
 from interplay.stages.stage_folder import CONFIG_FILE
 
@@ -39,6 +39,7 @@ KEY = re.compile(r"^([A-Za-z_][\w.-]*)=(.*)$", re.DOTALL)
 PLAIN = re.compile(r"(?! )[A-Za-z0-9_./@%+: \u0080-\U0010ffff-]+(?<! )")  # no character with a meaning of its own
 INHERITS = "collect_agent.setter"  # the one setting that presets take from another section
 RECORDED = "run.settings=recorded"
+OF_HYDRA = "settings of Hydra are those of interplay sweep; run.dir=FOLDER is the folder of all runs"
 ENV_SETTING = re.compile(r"env\.\w+")
 
 
@@ -50,8 +51,8 @@ def compose(overrides: Sequence[str]) -> Config:
     Raises:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
-    if any(word.lstrip("+").startswith("run.typed=") for word in overrides):
-        raise SettingsError(["run.typed records what is typed, and is not typed itself: leave it out"])
+    if any(setting_of(word) == TYPED for word in overrides):
+        raise SettingsError([f"{TYPED} records what is typed, and is not typed itself: leave it out"])
     if any(map(is_recorded, overrides)):
         overrides = _after_recorded([word for word in overrides if not is_recorded(word)])
     settings = _composed(overrides)
@@ -173,11 +174,13 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     for override in overrides:
         match = KEY.match(override.lstrip("+"))
         if match is None:
-            if override.startswith(("+", "~")) and override.strip("+~"):
+            if override.startswith("+") and override.strip("+"):
                 translated.append(override)
                 continue
             raise SettingsError([no_setting(override, overrides)])
         key, value = match.groups()
+        if key.startswith("hydra."):
+            raise SettingsError([f"{override}: {OF_HYDRA}"])
         if key in GROUPS and "," in value:
             several = (
                 f"{value!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
@@ -236,14 +239,29 @@ def no_setting(word: str, words: Sequence[str]) -> str:
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
         return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
+    if word.startswith("hydra/"):
+        return f"{word}: {OF_HYDRA}"
+    if word[0] == "~":
+        return f"{word!r} is no setting; leave out what is to have its default"
     if word[0] == "-":
-        example = word.lstrip("-") if "=" in word else "run.seed=2"
-        return f"{word!r} is no setting; type settings with = and without dashes in front, as {example}"
+        bare = found[0] if (found := KEY.match(word.lstrip("-"))) else ""
+        wrong = _problems_of(bare, [each.lstrip("-") for each in words]) if bare else []
+        example = "" if wrong else f", as {bare or 'run.seed=2'}"
+        return "; ".join([f"{word!r} is no setting; type settings with = and without dashes in front{example}", *wrong])
     groups = [group for group in GROUPS if word in _choices(group)]
     example = (
         " or ".join(f"{group}={word}" for group in groups) or "KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"
     )
     return f"{word!r} is no setting; type {example}"
+
+
+def _problems_of(word: str, words: Sequence[str]) -> list[str]:
+    """What is wrong with the setting of `word`, one of `words`."""
+    try:
+        compose(words)
+    except SettingsError as error:
+        return [problem for problem in error.problems if problem.startswith(f"{setting_of(word)}: ")]
+    return []
 
 
 def _split_value(before: Sequence[str], words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from interplay.core.documented_settings import DocumentedSetting, documented_set
 from interplay.core.settings_validation import build_config, nearest
 from interplay.env import registry
 from interplay.launch.compose import compose
-from interplay.stages.config import Config
+from interplay.stages.config import TYPED, Config
 
 WIDTH = 110  # characters of a line on the terminal
 WORLDS = {"playhouse": [], "commai": [], "voxel": [], "gymnasium": ["env.id=CartPole-v1"]}  # with what they need
@@ -46,10 +46,11 @@ def print_config(config: Config) -> int:
 
 
 def settings_of(config: Config) -> list[DocumentedSetting]:
-    """All settings, those of the world of `env` in place of the mapping."""
+    """All settings that can be typed, those of the world of `env` in place of the mapping."""
     return [
         setting
         for each in documented_settings(config)
+        if each.key != TYPED
         for setting in (_settings_of_world(each, config.env) if each.key == "env" else [each])
     ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from interplay.core.files import check_links
 from interplay.core.settings_validation import did_you_mean
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
@@ -82,10 +83,11 @@ def refuse_missing(config: Config) -> None:
     """Refuses a run that does not exist, so that a mistyped name makes no folder.
 
     Raises:
-        ValueError: there is no such run.
+        ValueError: there is no such run, or it is a link to a folder that does not exist.
     """
     root = config.run.root
     if not any((root / part).exists() for part in ("config.json", "store")):  # a damaged config.json may be removed
+        check_links(root / "store")
         raise ValueError(
             f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
             f"run.dir=FOLDER.{did_you_mean(root.name, names_of_runs(root.parent))}"

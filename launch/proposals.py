@@ -11,7 +11,7 @@ from interplay.core.settings_validation import UNKNOWN, setting_types
 from interplay.core.typed_name import setting_of
 from interplay.env import registry
 from interplay.launch.verbs import VERBS
-from interplay.stages.config import Config
+from interplay.stages.config import TYPED, Config
 
 MOST = 5  # names in a proposal
 LIKELY = 0.75  # how similar a misspelt name is, from 0 to 1
@@ -45,7 +45,8 @@ def _proposal(key: str, world: str, path: str, known: str) -> str:
     others = {other: _names_of_world(other) for other in registry.BUILT_IN if other != world}
     if of := [f"env={other}" for other, names in others.items() if key in names]:
         return f"It is a setting of {' and '.join(of)}: type {' or '.join(of)}"
-    if found := _similar(key, [*setting_types(Config), *_names_of_world(world)], path, known):
+    names = [name for name in setting_types(Config) if name != TYPED]
+    if found := _similar(key, [*names, *_names_of_world(world)], path, known):
         return _did_you_mean(found)
     elsewhere = [
         f"{found[0]} with env={other}"

@@ -11,6 +11,16 @@ Int32Array = NDArray[np.int32]
 Image = NDArray[np.uint8]  # [H, W, 3]
 Points = NDArray[np.float64]  # [n, 2], meters on the floor
 
+PICTURE_SIDES = (8, 1024)  # fewest and most pixels; unrolls hold a picture a step, which at 1024x1024 is 3 MB
+
+
+def picture_problem(size: tuple[int, int]) -> str:
+    """What is wrong with a setting image=(height, width) of what players see; "" if nothing is."""
+    least, most = PICTURE_SIDES
+    if all(least <= side <= most for side in size):
+        return ""
+    return f"image={list(size)}: height and width are from {least} to {most} pixels, as [72,96]"
+
 
 def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
     """A picture [h, w, 1 or 3] as uint8 [H, W, 3]: enlarged by a whole factor, or subsampled if it

@@ -23,7 +23,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
-from interplay.env.arrays import Image, fit_picture
+from interplay.env.arrays import Image, fit_picture, picture_problem
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
@@ -67,8 +67,8 @@ class GymnasiumConfig:
             raise ValueError(f"bins={self.bins}: a continuous action is cut into 1 to {MAX_BINS} bins")
         if self.max_steps is not None and self.max_steps < 1:
             raise ValueError(f"max_steps={self.max_steps} must be at least 1, or null for the environment's own limit")
-        if self.image is not None and min(self.image) < 8:
-            raise ValueError(f"image={list(self.image)} is too small to see anything; use [72, 96] or the like")
+        if self.image is not None and (problem := picture_problem(self.image)):
+            raise ValueError(problem)
 
 
 class GymnasiumWorld(World):

@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SolverConfig:
-    """Probability of each mistake per task at skill 0; a solver of skill s makes it with (1 - s) times that."""
+    """The scripted solver: the probability of each mistake per task at skill 0; one of skill s makes it with (1 - s)
+    times that."""
 
     skill: float = 0.5  # 0..1; 1 makes no mistakes
     misread_chance: float = 0.55  # acts on a misreading of the instruction

@@ -31,6 +31,8 @@ from interplay.stages.variants import variant_problems, variant_stages
 from interplay.tracking.config import TrackingConfig
 from interplay.video.config import ReplayConfig
 
+TYPED = "run.typed"  # the one field that no user sets
+
 
 @dataclass(frozen=True)
 class RunConfig:
@@ -109,7 +111,7 @@ class Config:
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
     actors: ActorsConfig = field(default_factory=ActorsConfig)
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
-    solver: SolverConfig = field(default_factory=SolverConfig)  # scripted
+    solver: SolverConfig = field(default_factory=SolverConfig)
     collect: CollectConfig = field(default_factory=CollectConfig)
     collect_agent: CollectConfig = field(default_factory=_recorded_agent)
     corpus: CorpusConfig = field(default_factory=CorpusConfig)

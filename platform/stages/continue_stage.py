@@ -28,12 +28,11 @@ from interplay.evaluation.continuation_player import ContinuationPlayer, Continu
 from interplay.evaluation.scenario_suite import SUITE, read_suite, write_suite
 from interplay.evaluation.scenarios import Scenario, cut_scenarios
 from interplay.evaluation.success_judge import one_second
-from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.baselines import refuse_replaced, refuse_shorter
-from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate
+from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate, trained_agents
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, is_same_player, player_of, refuse_trained_on
@@ -54,18 +53,17 @@ def continue_scenarios(run: Run) -> None:
     An agent with another checkpoint, or on other scenarios than now, continues all of them again.
 
     Raises:
-        CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the scenarios.
+        CheckpointError: as `trained_agents`, or an agent from elsewhere does not know the words of the scenarios.
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
             fewer updates than the run, or from a stage that has been trained again from the start since.
         Interrupted: a signal requested a stop; finished continuations are kept.
         StageConflict: another process is at work in this stage, or trained an agent while it continued.
     """
-    if not stages_of(run):
-        raise CheckpointError(f"{run.root} has no agent to continue; type: {run.command('clone')}")
+    agents = trained_agents(run, CONTINUE)
     refuse_replaced(run)
     refuse_shorter(run)
     with run.stage(CONTINUE).locked(WORK_LOCK):
-        _continue(run)
+        _continue(run, agents)
 
 
 def continue_settings(run: Run) -> dict[str, Any]:
@@ -89,12 +87,11 @@ def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) ->
     return folder.path / agent / result.scenario / f"{result.continuation}.npz"
 
 
-def _continue(run: Run) -> None:
+def _continue(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.continuation, run.stage(CONTINUE)
     clock = run.begin(CONTINUE, continue_settings(run))
     worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     scenarios = _suite(run, worlds[0])
-    agents = stages_of(run)
     players = [*agents, *([EXPERT] if config.expert else [])]
     for stage in agents.values():
         check_texts(run, stage, [each.task(worlds[0]).instruction for each in scenarios], "of the scenarios")

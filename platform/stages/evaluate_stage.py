@@ -36,7 +36,6 @@ from interplay.stages.probe_files import (
     has_results,
     read_results,
     write_chance,
-    write_films,
     write_results,
 )
 from interplay.stages.process_pool import map_in_processes
@@ -65,15 +64,13 @@ def evaluate(run: Run) -> None:
     Resumes agent by agent. Actions are sampled, unless `evaluate.greedy`.
 
     Raises:
-        CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the probes.
+        CheckpointError: as `trained_agents`, or an agent from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run, or trained an agent while it played.
         ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
             from the start since.
     """
-    agents = stages_of(run)
-    if not agents:
-        raise CheckpointError(f"{run.root} has no agent to evaluate; type: {run.command('clone')}")
+    agents = trained_agents(run, STAGE)
     refuse_replaced(run)
     refuse_shorter(run)
     with run.stage(STAGE).locked(WORK_LOCK):
@@ -114,9 +111,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             if name in agents:
                 refuse_trained_on(run, STAGE, checkpoint, name)
             clock.save(finished=False)  # until its means are on the dashboards
-            write_films(folder, name, films)
-            # Last: from now on it counts as finished.
-            write_results(folder, name, checkpoint, results, under_other_words)
+            write_results(folder, name, checkpoint, results, under_other_words, films)
         if config.setter:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
@@ -140,6 +135,21 @@ def stages_of(run: Run) -> dict[str, str]:
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start
     return found | trained_baselines(run) | dict(run.config.evaluate.agents)
+
+
+def trained_agents(run: Run, verb: str) -> dict[str, str]:
+    """As `stages_of`, for `verb`, which measures what the round of the run has trained.
+
+    Raises:
+        CheckpointError: there is no agent, or in a later round none of this round.
+    """
+    agents = stages_of(run)
+    if run.round > 1 and "bc_rl" not in agents:
+        due = run.command(f"round {run.round}")
+        raise CheckpointError(f"round {run.round} of {run.root} has no agent of its own to {verb} yet; type: {due}")
+    if not agents:
+        raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
+    return agents
 
 
 def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:

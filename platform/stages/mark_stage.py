@@ -67,8 +67,8 @@ def _mark(run: Run) -> None:
         ids = [entry.id for entry in store.entries(recorded)]
         everything = [(rater, episode) for rater in config.raters for episode in ids]
         if not everything:
-            verb = "collect" if run.round == 1 else "collect-agent"
-            raise ValueError(f"{store.root} has no episodes to mark; type: {run.command(verb)}")
+            verb, which = ("collect", "") if run.round == 1 else ("collect-agent", f" of round {run.round}")
+            raise ValueError(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
         _rate_what_is_listed(store, run.stage(STAGE).path / WATCHED, everything)
         watched = store.raters(ids)
         waiting = [(rater, episode) for rater, episode in everything if rater not in watched.get(episode, ())]

@@ -2,12 +2,13 @@
 
 evaluate/
     <agent>.json     the agent's checkpoint, and the result of every probe and every counterfactual
-    <agent>.npz      pictures of some probes, by "kind/index"
+    <agent>.npz      pictures of some probes, by "kind/index", and the digest of <agent>.json
     chance.json      success rates without understanding of the instructions
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 import zlib
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
@@ -29,6 +31,7 @@ from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_
 
 CHANCE = "chance.json"
 OWN_WORDS, OTHER_WORDS = "results", "counterfactuals"
+DIGEST = "digest"  # in a file of films: of the file of results that belongs to it
 
 
 def write_results(
@@ -37,12 +40,19 @@ def write_results(
     checkpoint: Mapping[str, Any],
     results: Sequence[ProbeResult],
     counterfactuals: Sequence[ProbeResult] = (),
+    films: Sequence[Film] = (),
 ) -> None:
-    """Writes an agent's results; `checkpoint` is a result of `player_of`, `counterfactuals` are under other words."""
+    """Writes an agent's results, and the pictures of some probes in place of those of an earlier evaluation.
+
+    `checkpoint` is a result of `player_of`, `counterfactuals` are under other words. The results are written last: from
+    then on the agent counts as evaluated.
+    """
     document: dict[str, Any] = {"agent": checkpoint}
     for name, played in ((OWN_WORDS, results), (OTHER_WORDS, counterfactuals)):
         document[name] = [asdict(result) for result in sorted(played, key=lambda each: (each.kind, each.index))]
-    write_whole(_file(folder, agent), json.dumps(document), durable=False)
+    text = json.dumps(document)
+    write_films(folder, agent, films, _digest(text.encode()))
+    write_whole(_file(folder, agent), text, durable=False)
 
 
 def read_results(folder: StageFolder, agent: str, words: str = OWN_WORDS) -> list[ProbeResult]:
@@ -129,36 +139,46 @@ def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool
     )
 
 
-def write_films(folder: StageFolder, agent: str, films: Sequence[Film]) -> None:
-    """Writes the pictures of some probes, and removes those of an earlier update."""
+def write_films(folder: StageFolder, agent: str, films: Sequence[Film], digest: NDArray[np.uint8]) -> None:
+    """Writes the pictures of some probes of the results with this digest, and removes those of an earlier update."""
     file = folder.path / f"{agent}.npz"
     if not films:
         file.unlink(missing_ok=True)
         return
     pictures = {f"{film.probe.kind}/{film.probe.index}": np.stack(film.pictures) for film in films}
     with replacing(file, durable=False) as temporary, temporary.open("wb") as opened:
-        np.savez_compressed(opened, **pictures)  # type: ignore[arg-type]  # numpy's stub takes them for its options
+        np.savez_compressed(opened, **pictures, **{DIGEST: digest})  # type: ignore[arg-type]  # numpy's stub takes them for its options
 
 
-def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:
-    """The pictures of an agent's probes; empty if there are none, or if it has not played all probes.
+def read_films(folder: StageFolder, agent: str) -> list[Film]:
+    """The pictures of an agent's probes; empty if there are none, or of another evaluation than its results, as after
+    a kill. Files of older versions do not state the digest of their results, and count.
 
     Raises:
-        ValueError: the file is damaged, or of other probes than `results`.
+        ValueError: a file is damaged, or the pictures are of other probes than the results.
     """
     file = folder.path / f"{agent}.npz"
-    if not file.exists() or not results:
+    if not file.exists() or not _file(folder, agent).exists():
         return []
-    by_key = {f"{result.kind}/{result.index}": result for result in results}
+    digest = _digest(_file(folder, agent).read_bytes())  # first: films are replaced before their results
+    by_key = {f"{result.kind}/{result.index}": result for result in read_results(folder, agent)}
     films = []
     try:
-        for key, pictures in read_arrays(file).items():
+        kept = read_arrays(file)
+        if not np.array_equal(kept.pop(DIGEST, digest), digest):
+            return []
+        for key, pictures in kept.items():
             result = by_key[key]
             probe = Probe(result.kind, result.index, result.seed, {}, result.limit)
             films.append(Film(probe, list(pictures), result))
     except (ValueError, KeyError, EOFError, OSError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         raise damaged(file, error) from error
     return films
+
+
+def _digest(content: bytes) -> NDArray[np.uint8]:
+    """Of the content of a file of results; uint8 [32]."""
+    return np.frombuffer(hashlib.sha256(content).digest(), np.uint8)
 
 
 def _file(folder: StageFolder, agent: str) -> Path:

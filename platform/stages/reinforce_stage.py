@@ -14,7 +14,7 @@ from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
-from interplay.stages.returns_ledger import ReturnsLedger
+from interplay.stages.returns_ledger import RETURNS, ReturnsLedger, last_reward_model
 from interplay.stages.reward_source import RewardModel, RewardSource, reward_source
 from interplay.stages.rollout_parts import STAGE, check_tasks, replayed_episodes, rollout_source
 from interplay.stages.rounds import check_newest
@@ -59,7 +59,8 @@ def reinforce(run: Run) -> None:
     if clock.fact("start_heldout_listening", None) is None:  # else measured when the stage began
         clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})
     heldout = heldout_returns(run, snapshot, rewards)
-    ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
+    file = folder.path / RETURNS
+    ledger = ReturnsLedger(file, every=config.heldout_every, heldout=heldout, paying=rewards.paying)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     if resumed is not None and rewards.model is not None:
@@ -77,7 +78,7 @@ def reinforce_settings(run: Run) -> dict[str, Any]:
 
 
 def _warn_of_other_reward_model(folder: StageFolder, step: int, model: RewardModel) -> None:
-    """Logs a warning if the stage resumes after the reward stage was trained further."""
+    """Logs a warning if the stage resumes after the reward stage was trained further, or again from the start."""
     rows = JsonLines(folder.path / "metrics.jsonl", key="step").newest(1)
     before = int(rows[-1].get("reward_version") or model.version) if rows else model.version
     if before != model.version:
@@ -85,6 +86,13 @@ def _warn_of_other_reward_model(folder: StageFolder, step: int, model: RewardMod
             "the reward model was trained further: that of update %d has rewarded this stage so far, that of update %d "
             "does from update %d on, and returns before and after can't be compared",
             *(before, model.version, step + 1),
+        )
+    elif last_reward_model(folder.path / RETURNS) not in ("", model.fingerprint):
+        logger.warning(
+            "the reward model was trained again from the start: another one has rewarded this stage so far, the new "
+            "one does from update %d on, and returns before and after can't be compared. To reinforce with the new one "
+            "alone, move %s out of the run, and type the same command again",
+            *(step + 1, folder.path),
         )
 
 

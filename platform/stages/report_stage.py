@@ -44,9 +44,10 @@ from interplay.stages.free_play_stage import comparable_free_play, free_play_kin
 from interplay.stages.judged_continuations import judged_of
 from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, read_results
-from interplay.stages.returns_ledger import reward_points
+from interplay.stages.returns_ledger import RETURNS, changes_of_reward_model, reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
 from interplay.stages.round_results import round_records, rounds_on_probes
+from interplay.stages.rounds import check_begun
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import StageFolder
 
@@ -103,7 +104,12 @@ SHOWN_METRICS = {
 
 @closes_worlds
 def report(run: Run) -> Path:
-    """Writes the report of the stages that have run so far, and returns its path."""
+    """Writes the report of the stages that have run so far, and returns its path.
+
+    Raises:
+        StageConflict: no stage of a later round has run yet.
+    """
+    check_begun(run.root, run.round, run.command)
     spec = run.make_world().spec
     found = heldout_of(run)
     examined = examine(run, found) if found is not None else None
@@ -112,6 +118,7 @@ def report(run: Run) -> Path:
     continued = on_same_scenarios({name: read_continuations(run.stage(CONTINUE), name) for name in labels})
     free_play = comparable_free_play(run, labels)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
+    returns = run.stage("reinforce").path / RETURNS
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
         shows_pictures=spec.image is not None,
@@ -124,10 +131,10 @@ def report(run: Run) -> Path:
         filmstrips=_filmstrips(run, spec),
         traces=examined.traces if examined is not None else (),
         answer_rewards=examined.answers if examined is not None else {},
-        reward_points=reward_points(run.stage("reinforce").path / "returns.jsonl"),
+        reward_points=reward_points(returns),
         reward_source=_reward_source(run, records),
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
-        outdated=outdated_results(run, labels),
+        outdated=[*outdated_results(run, labels), *_mixed_returns(returns)],
         probes=_probes(run, spec, labels, played) if played else None,
         measures={labels[name]: means for name, results in played.items() if (means := mean_measures(results))},
         rounds=rounds_on_probes(run, spec),
@@ -165,6 +172,15 @@ def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
     reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
     reward = reinforced.get("reward") or run.config.reinforce.reward
     return REWARD_SOURCES.get(reward, reward)
+
+
+def _mixed_returns(returns: Path) -> list[str]:
+    """A sentence for each reward model that took the place of another one while the agent was reinforced."""
+    return [
+        f"Another reward model rewarded the reinforcement from update {before + 1} on, so the returns from update "
+        f"{after} on can't be compared with those before"
+        for before, after in changes_of_reward_model(returns)
+    ]
 
 
 def _summary(
@@ -325,7 +341,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     """One solved and one failed probe of each agent; instructions to act come before questions."""
     folder, strips = run.stage(evaluate_stage.STAGE), []
     for name in ("bc_rl", "bc"):
-        films = read_films(folder, name, read_results(folder, name))
+        films = read_films(folder, name)
         for solved in (True, False):
             fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))

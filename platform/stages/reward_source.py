@@ -53,6 +53,7 @@ class RewardModel:
     description: Mapping[str, Any]
     weights: Weights
     version: int
+    fingerprint: str = ""  # of its checkpoint
     translation: TokenTranslation | None = None  # of the acting agent's tokens; None if both have the same vocabulary
 
 
@@ -111,6 +112,15 @@ class RewardSource:
         """Where `function` computes: on the learner's device."""
         return scoring_device(self._run)
 
+    def paying(self) -> dict[str, Any] | None:
+        """The reward model that scores now, as `returns.jsonl` states it; None without one. One that was loaded while
+        the reward stage trained is stated by its update alone."""
+        if self.model is None:
+            return None
+        if self._newest is not None:
+            return {"update": self._newest[1], "weights": ""}
+        return {"update": self.model.version, "weights": self.model.fingerprint}
+
     def newer(self) -> tuple[Weights, int] | None:
         """A newer reward model to load, returned once; `function` then scores with it. Thread-safe."""
         newest = self._poll_newer()
@@ -148,7 +158,7 @@ def reward_source(run: Run) -> RewardSource:
         )
     weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
     translation = _translation(checkpoint_of(run, run.config.reinforce.start), found)
-    return RewardSource(run, RewardModel(found.description, weights, found.step, translation), newer)
+    return RewardSource(run, RewardModel(found.description, weights, found.step, found.fingerprint, translation), newer)
 
 
 def _translation(acting: Checkpoint, scoring: Checkpoint) -> TokenTranslation | None:

@@ -78,6 +78,16 @@ def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:
         )
 
 
+def check_begun(root: Path, number: int, command: Callable[[str], str]) -> None:
+    """Checks that a stage of a later round has stored something. `command` says what to type for a verb.
+
+    Raises:
+        StageConflict: none has.
+    """
+    if number > newest_round(root):
+        raise StageConflict(f"no stage of round {number} of {root} has run yet; type: {command(f'round {number}')}")
+
+
 def check_newest(root: Path, number: int, command: Callable[[str], str]) -> None:
     """Checks that no later round has begun: its agent descends from the one of this round. `command` says what to type
     for a verb.

@@ -175,6 +175,8 @@ def test_a_damaged_snapshot_and_episode_are_named(
 
 
 def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "config.json").write_text("{}")
     said = refused("reindex", [f"run.dir={tmp_path}", "run.name=none"], capsys)
     assert "is no episode store" in said and "run.name=NAME" in said
     (tmp_path / "file").write_text("")
@@ -182,7 +184,7 @@ def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
         EpisodeStore(tmp_path / "file", create=True)
 
 
-@pytest.mark.parametrize("verb", ["collect", "clone", "reindex"])
+@pytest.mark.parametrize("verb", ["collect", "clone", "reindex", "report"])
 @pytest.mark.parametrize("link", ["run/store", "run/store/episodes", "run"])
 def test_a_link_to_a_missing_folder_is_named_with_a_remedy(
     verb: str, link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

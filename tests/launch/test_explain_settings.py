@@ -32,6 +32,13 @@ def test_a_part_of_a_name_finds_the_settings_of_all_sections(capsys: pytest.Capt
     assert told.count(" = ") == 3
 
 
+def test_what_no_user_sets_is_neither_explained_nor_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "run"]) == 0
+    assert "run.settings = typed" in (told := capsys.readouterr().out) and "run.typed" not in told
+    assert main(["collect", "typed=[a]"]) == 2
+    assert "typed: unknown setting" in (said := capsys.readouterr().err) and "run.typed" not in said
+
+
 def test_the_name_of_a_section_finds_that_section_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "agent", "reinforce.reward=world"]) == 0
     told = capsys.readouterr().out

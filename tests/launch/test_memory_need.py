@@ -67,6 +67,14 @@ def test_sizes_beyond_the_memory_are_refused_with_the_arithmetic(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("env", ["env=playhouse", "env=voxel", "env=gymnasium env.id=CartPole-v1"])
+@pytest.mark.parametrize("image", ["[4000,4000]", "[72,1025]", "[7,96]"])
+def test_pictures_of_sizes_that_no_agent_can_learn_from_are_refused(env: str, image: str) -> None:
+    with pytest.raises(SettingsError) as found:
+        compose([*env.split(), f"env.image={image}"])
+    assert f"image={image.replace(',', ', ')}: height and width are from 8 to 1024 pixels" in str(found.value)
+
+
 def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> None:
     config = compose(["clone.dataset.lanes=64", "clone.dataset.steps=50"])
     with pytest.raises(SettingsError, match=r"lower clone\.dataset\.lanes"):

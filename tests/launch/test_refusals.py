@@ -312,7 +312,9 @@ def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
     assert "Return, held-out" in [each["label"] for each in summary["results"]["headlines"]]
 
 
-@pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz"])
+@pytest.mark.parametrize(
+    "typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz", "watch", "reindex"]
+)
 def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tiny(tmp_path))
     verb, *named = typed.split()

@@ -28,6 +28,15 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["run.seed=", "2"], "'2' is no setting; type no spaces around =, as run.seed=2"),
         (["run.seed", "=2"], "'run.seed' is no setting; type no spaces around =, as run.seed=2"),
         (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
+        (["hydra.run.dir=x"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
+        (["hydra/launcher=laptop"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
+        (["~run.seed"], "'~run.seed' is no setting; leave out what is to have its default"),
+        (["--=x"], "type settings with = and without dashes in front, as run.seed=2"),
+        (
+            ["--seed=2", "--run.name=x"],
+            "dashes in front; seed: unknown setting. Did you mean run.seed, evaluate.seed or continuation.seed?",
+        ),
+        (["env=gymnasium", "--env.id=CartPole-v1"], "without dashes in front, as env.id=CartPole-v1"),
         (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
         (
             ["collect.setter.kinds={go:", "60,", "color:", "1}", "run.seed=2"],

@@ -23,7 +23,7 @@ from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
 from interplay.stages import collect_stage, continue_stage, evaluate_stage, mark_stage, stage_folder
 from interplay.stages.collect_stage import interleaved
-from interplay.stages.probe_files import read_films, read_results
+from interplay.stages.probe_files import read_films
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
@@ -266,14 +266,14 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    kept = AfterCall("interplay.stages.evaluate_stage:write_films", 1)
+    kept = AfterCall("interplay.stages.probe_files:write_films", 1)
     result = run_and_signal(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
     folder = opened(settings).stage("evaluate")
     assert (folder.path / "bc.npz").exists() and not (folder.path / "bc.json").exists()
-    assert read_films(folder, "bc", read_results(folder, "bc")) == []
+    assert read_films(folder, "bc") == []
     interplay("evaluate", settings)
-    assert read_films(folder, "bc", read_results(folder, "bc"))
+    assert read_films(folder, "bc")
 
 
 def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from interplay.evaluation.live_judgements import EVALUATION
 from interplay.evaluation.probes import ProbesConfig
 from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted
-from interplay.stages import evaluate_stage
+from interplay.stages import evaluate_stage, probe_files
+from interplay.stages.probe_files import read_films
 from interplay.tracking.tensorboard_sink import EVENT_FILES
 
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
@@ -139,6 +140,29 @@ def test_a_report_states_the_limits_that_the_probes_had(evaluated: Path, tmp_pat
     page = (root / "run/report.html").read_text()
     assert "probe episodes solved within 2.1 s, and held" in page, "8 steps, whatever is typed for the report"
     assert page.count("s, not finished<") == 1, "the evaluation alone"
+
+
+def test_films_of_another_evaluation_than_the_results_are_not_shown(
+    evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copied(evaluated, tmp_path)
+    settings = tiny(root, *PROBES, "evaluate.hold_steps=1")
+    folder = opened(settings).stage("evaluate")
+    files = [folder.path / "bc.json", folder.path / "bc.npz"]
+    before = [file.read_bytes() for file in files]
+    assert len(read_films(folder, "bc")) == 6
+    with monkeypatch.context() as stopped, pytest.raises(OSError, match="No space"):
+        stopped.setattr(probe_files, "write_whole", Mock(side_effect=OSError("No space left on device")))
+        evaluate_stage.evaluate(opened(settings))
+    now = [file.read_bytes() for file in files]
+    assert now[0] == before[0] and now[1] != before[1], "new films, old results"
+    assert read_films(folder, "bc") == []
+    interplay("evaluate", settings)
+    assert len(read_films(folder, "bc")) == 6
+    films = dict(np.load(files[1]))
+    del films["digest"]
+    np.savez(files[1], **films)
+    assert len(read_films(folder, "bc")) == 6, "of an older version"
 
 
 def test_results_of_another_holding_time_are_not_compared(

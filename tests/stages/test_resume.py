@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -208,6 +209,23 @@ def test_another_reward_model_than_before_is_named(
     interplay("reward", tiny(root, "reward.training.updates=6"))
     interplay("reinforce", tiny(root))
     assert "that of update 4 has rewarded this stage so far, that of update 6 does from update 4 on" in caplog.text
+
+
+def test_a_reward_model_that_was_trained_again_is_named(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = without("reinforce", rewarded, tmp_path)
+    interplay("reinforce", tiny(root, "reinforce.training.updates=2"))
+    shutil.rmtree(root / "run" / "reward")
+    interplay("reward", tiny(root, "reward.learner.learning_rate=0.01"))
+    assert "another one has rewarded" not in caplog.text
+    interplay("reinforce", tiny(root))
+    assert "another one has rewarded this stage so far, the new one does from update 3 on" in caplog.text
+    models = [row["reward_model"] for row in rows(root / "run" / "reinforce" / "returns.jsonl")]
+    assert [each["update"] for each in models] == [4, 4, 4] and models[0] == models[1] != models[2]
+    interplay("report", tiny(root))
+    (told,) = (one for one in json.loads((root / "run" / "summary.json").read_text())["outdated"] if "rewarded" in one)
+    assert "from update 3 on, so the returns from update 4 on can't be compared" in told
 
 
 def test_a_kill_just_after_the_last_save_leaves_a_stage_that_finishes(rewarded: Path, tmp_path: Path) -> None:

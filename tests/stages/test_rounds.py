@@ -203,6 +203,20 @@ def test_a_refused_stage_of_a_new_round_does_not_begin_it(
     interplay("reinforce", settings(root, "reinforce.training.updates=6"))
 
 
+def test_a_round_without_an_agent_of_its_own_is_neither_measured_nor_reported(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(first, tmp_path)
+    second = settings(root, "run.round=2")
+    for verb in ("evaluate", "continue"):
+        assert f"round 2 of {root / 'run'} has no agent of its own to {verb} yet; type: interplay round 2 run.name" in (
+            refused(verb, second, capsys)
+        )
+    assert "no stage of round 2 of" in refused("report", second, capsys)
+    assert "has no episodes of round 2 to mark; type: interplay collect-agent" in refused("mark", second, capsys)
+    assert not list((root / "run" / "round-2").rglob("*.json")), "the round has not begun"
+
+
 def test_an_agent_with_a_later_round_is_not_trained_further(
     second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

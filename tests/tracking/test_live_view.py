@@ -327,6 +327,7 @@ def test_watching_names_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_watching_says_where_there_is_nothing_to_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.utime(begun(tmp_path / "none"), (0, 0))
+    os.utime(tmp_path / "none" / "config.json", (0, 0))
     assert main(["watch", f"run.dir={tmp_path}", "run.name=none"]) == 1
     assert "has no active training stage" in capsys.readouterr().err
-    assert not (tmp_path / "none").exists()

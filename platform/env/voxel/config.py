@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+from interplay.env.arrays import picture_problem
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.space import COLORS, color_id
 from interplay.env.voxel.tasksets import IMPORTED, SPLITS, Split
@@ -41,8 +42,8 @@ class VoxelConfig:
             )
         if len(set(self.colors)) != len(self.colors):
             wrong.append(f"colors={list(self.colors)} names one twice")
-        if min(self.image) < 8:
-            wrong.append(f"image={list(self.image)} is too small to see anything; use [48, 64] or the like")
+        if problem := picture_problem(self.image):
+            wrong.append(problem)
         if not 10 <= self.field_of_view <= 150:
             wrong.append(f"field_of_view={self.field_of_view}: from 10 to 150 degrees")
         if self.data and self.targets is None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from interplay.env.arrays import picture_problem
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.catalog import BIN, COLORS, SIZES
 from interplay.env.playhouse.house.objects import OBJECTS
@@ -124,8 +125,8 @@ def _names(config: PlayhouseConfig) -> Iterable[str]:
 
 
 def _numbers(config: PlayhouseConfig) -> Iterable[str]:
-    if any(side < 8 for side in config.image):
-        yield f"image={config.image}: height and width are at least 8 pixels"
+    if problem := picture_problem(config.image):
+        yield problem
     if not 20.0 <= config.field_of_view <= 120.0:
         yield f"field_of_view={config.field_of_view}: between 20 and 120 degrees"
     for name in ("on_surfaces", "stocked_bins"):
