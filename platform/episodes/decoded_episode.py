@@ -32,7 +32,7 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
     Raises:
         ValueError: the world differs from the recorded one in name or version, or the recorded actions lead elsewhere.
     """
-    _check_same_world(world, episode)
+    check_same_world(world, episode)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
     said = {role: transcript.said(episode.meta, role) for role in observers}
     drawn = [role for role in observers if role not in episode.images]
@@ -111,7 +111,12 @@ def _refuse_other_course(episode: Episode, step: int, difference: str) -> NoRetu
     )
 
 
-def _check_same_world(world: World, episode: Episode) -> None:
+def check_same_world(world: World, episode: Episode) -> None:
+    """Refuses an episode of another world, of another version of it, or of other settings, as far as its arrays show.
+
+    Raises:
+        ValueError: it is one.
+    """
     recorded = (episode.meta.world, episode.meta.world_version)
     present = (world.spec.name, world.spec.version)
     if recorded != present:
@@ -121,6 +126,14 @@ def _check_same_world(world: World, episode: Episode) -> None:
             f"this world is {present[0]} version {present[1]}; "
             + ("install that version of the world, or record again" if same_name else f"set env={recorded[0]}")
         )
+    sizes = [("components of a movement", each.shape[1], len(world.spec.movement)) for each in episode.actions.values()]
+    sizes += [("numbers in a vector", each.shape[1], world.spec.vector) for each in episode.vectors.values()]
+    for what, stored, shown in sizes:
+        if stored != shown:
+            raise ValueError(
+                f"episode {episode.meta.id} has {stored} {what}, and the world {world.spec.name} has {shown} with the "
+                "present settings; type those of the recording (env.NAME=VALUE)"
+            )
 
 
 Clicks = tuple[tuple[int, int], ...]  # (step, sign) of each mark, in order
@@ -171,8 +184,10 @@ def decode_for_role(
     any.
 
     Raises:
-        ValueError: pictures must be drawn, and `world` is missing or of another kind.
+        ValueError: pictures must be drawn, and `world` is missing; or see `check_same_world`.
     """
+    if world is not None:
+        check_same_world(world, episode)
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
     images, vectors = _observations(episode, role, world, cache)
@@ -207,7 +222,6 @@ def _observations(
     if not (draw or sense):
         return images, vectors
     if episode.poses is not None:
-        _check_same_world(world, episode)
         drawer = RowDrawer(episode, role, world, cache)
         return DrawnRows(drawer, "image") if draw else images, DrawnRows(drawer, "vector") if sense else vectors
     views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]
