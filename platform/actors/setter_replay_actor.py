@@ -25,7 +25,6 @@ from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 from interplay.agent.weights import Weights
 from interplay.core.setting_checks import check_at_least
 from interplay.env.world import Action, Start, View, World
-from interplay.episodes.decoded_episode import check_same_world
 from interplay.episodes.episode import Episode
 from interplay.episodes.transcript import dialogue
 from interplay.players.player import ReplayedSetter
@@ -221,7 +220,6 @@ class SetterReplayActor:
         self._announce("the reset", index, episode)
         lane.row, lane.ended, lane.truncated = 0, False, False
         with episode_noted(lambda: 0, _replay_of(episode)):
-            check_same_world(lane.world, episode)
             lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
             self._assign_episode(index, episode)
         self._runner.reset(index)

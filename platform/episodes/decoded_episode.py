@@ -32,7 +32,7 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
     Raises:
         ValueError: the world differs from the recorded one in name or version, or the recorded actions lead elsewhere.
     """
-    check_same_world(world, episode)
+    _check_same_world(world, episode)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
     said = {role: transcript.said(episode.meta, role) for role in observers}
     drawn = [role for role in observers if role not in episode.images]
@@ -111,12 +111,7 @@ def _refuse_other_course(episode: Episode, step: int, difference: str) -> NoRetu
     )
 
 
-def check_same_world(world: World, episode: Episode) -> None:
-    """Refuses an episode of another world, of another version of it, or of other settings, as far as its arrays show.
-
-    Raises:
-        ValueError: it is one.
-    """
+def _check_same_world(world: World, episode: Episode) -> None:
     recorded = (episode.meta.world, episode.meta.world_version)
     present = (world.spec.name, world.spec.version)
     if recorded != present:
@@ -126,6 +121,10 @@ def check_same_world(world: World, episode: Episode) -> None:
             f"this world is {present[0]} version {present[1]}; "
             + ("install that version of the world, or record again" if same_name else f"set env={recorded[0]}")
         )
+
+
+def _check_sizes(world: World, episode: Episode) -> None:
+    """Refuses stored arrays that the world would not show, as of an imported episode recorded with other settings."""
     sizes = [("components of a movement", each.shape[1], len(world.spec.movement)) for each in episode.actions.values()]
     sizes += [("numbers in a vector", each.shape[1], world.spec.vector) for each in episode.vectors.values()]
     for what, stored, shown in sizes:
@@ -184,10 +183,11 @@ def decode_for_role(
     any.
 
     Raises:
-        ValueError: pictures must be drawn, and `world` is missing; or see `check_same_world`.
+        ValueError: pictures must be drawn, and `world` is missing or of another kind; or its vectors or movements have
+            another size.
     """
     if world is not None:
-        check_same_world(world, episode)
+        _check_sizes(world, episode)
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
     images, vectors = _observations(episode, role, world, cache)
@@ -222,6 +222,7 @@ def _observations(
     if not (draw or sense):
         return images, vectors
     if episode.poses is not None:
+        _check_same_world(world, episode)
         drawer = RowDrawer(episode, role, world, cache)
         return DrawnRows(drawer, "image") if draw else images, DrawnRows(drawer, "vector") if sense else vectors
     views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]
