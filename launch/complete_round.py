@@ -13,9 +13,11 @@ from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import refuse_other_baselines, train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.stages.baselines import baseline_config
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
+from interplay.stages.reward_source import reward_without_model
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import AGENT_STAGES
 from interplay.stages.stage_config import LEARNED_REWARDS
@@ -75,8 +77,8 @@ def refuse_unknown_names(config: Config) -> None:
     """Refuses names that only a late stage of a round would look up, before anything is recorded.
 
     Raises:
-        ValueError: a stage starts from what is neither a stage that trains an agent nor a path, or a kind of probes is
-            unknown to the world.
+        ValueError: a stage starts from what is neither a stage that trains an agent nor a path, a reward is a class
+            that can't be created, or a kind of probes is unknown to the world.
     """
     starts = {"collect_agent.checkpoint": config.collect_agent.checkpoint}
     starts |= {"reward.start": config.reward.start, "reinforce.start": config.reinforce.start}
@@ -86,6 +88,10 @@ def refuse_unknown_names(config: Config) -> None:
                 f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
                 f"{did_you_mean(name, AGENT_STAGES)}"
             )
+    paid = [config, *(baseline_config(config, name) for name in config.baselines if config.run.round == 1)]
+    for reward in dict.fromkeys(each.reinforce.reward for each in paid):
+        if reward not in LEARNED_REWARDS:
+            reward_without_model(reward)
     if config.evaluate.kinds or config.evaluate.limits:
         with closing(Run(config.run.root, config).make_world()) as world:
             probe_kinds(world, config.evaluate)

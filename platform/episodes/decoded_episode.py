@@ -123,6 +123,18 @@ def _check_same_world(world: World, episode: Episode) -> None:
         )
 
 
+def _check_sizes(world: World, episode: Episode) -> None:
+    """Refuses stored arrays that the world would not show, as of an imported episode recorded with other settings."""
+    sizes = [("components of a movement", each.shape[1], len(world.spec.movement)) for each in episode.actions.values()]
+    sizes += [("numbers in a vector", each.shape[1], world.spec.vector) for each in episode.vectors.values()]
+    for what, stored, shown in sizes:
+        if stored != shown:
+            raise ValueError(
+                f"episode {episode.meta.id} has {stored} {what}, and the world {world.spec.name} has {shown} with the "
+                "present settings; type those of the recording (env.NAME=VALUE)"
+            )
+
+
 Clicks = tuple[tuple[int, int], ...]  # (step, sign) of each mark, in order
 
 
@@ -171,8 +183,11 @@ def decode_for_role(
     any.
 
     Raises:
-        ValueError: pictures must be drawn, and `world` is missing or of another kind.
+        ValueError: pictures must be drawn, and `world` is missing or of another kind; or its vectors or movements have
+            another size.
     """
+    if world is not None:
+        _check_sizes(world, episode)
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
     images, vectors = _observations(episode, role, world, cache)

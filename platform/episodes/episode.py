@@ -67,6 +67,9 @@ class Mark:
     created: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
+        for name, value in (("frame", self.frame), ("sign", self.sign)):
+            if type(value) is not int:  # a number of NumPy or a bool could be stored, and not be read again
+                raise ValueError(f"a mark's {name} is an int, got {value!r}; write int(...)")
         if self.sign not in (1, -1):
             raise ValueError(f"a mark's sign is +1 or -1, got {self.sign!r}")
 

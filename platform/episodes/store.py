@@ -230,10 +230,18 @@ class EpisodeStore(EpisodeCatalog):
     def add_marks(self, marks: Sequence[Mark]) -> None:
         """Stores marks; an existing mark of the same id is left unchanged.
 
-        Raises UnknownEpisode if the store has no such episode.
+        Raises:
+            UnknownEpisode: the store has no such episode.
+            DamagedEpisode, UnknownFormat: its file cannot be read.
+            ValueError: a mark lies outside of its episode; none is stored.
         """
-        for episode in {mark.episode for mark in marks}:
-            self.path(episode)
+        frames = {episode: self.meta(episode).frames for episode in {mark.episode for mark in marks}}
+        for mark in marks:
+            if not 0 <= mark.frame < frames[mark.episode]:
+                raise ValueError(
+                    f"a mark of {mark.rater} is at frame {mark.frame}; episode {mark.episode} has the frames 0 to "
+                    f"{frames[mark.episode] - 1}, and step n ends at frame (n + 1) * meta.frames_per_step - 1"
+                )
         self.change({"change": "mark", "marks": [mark_row(mark) for mark in marks]})
 
     def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:

@@ -13,6 +13,8 @@ from interplay.evaluation.findings import Comparison
 from interplay.evaluation.headlines import percent, span, times
 from interplay.evaluation.report_data import LEARNED, ProbeResults, ReportData
 
+ANSWERS = 3  # a correct, a plausible wrong and an incoherent one
+
 
 @dataclass(frozen=True)
 class Ordering:
@@ -89,7 +91,8 @@ def _answers(rewards: Mapping[str, Sequence[float]]) -> Ordering:
         return Ordering(claim, None, "")
     right = next(iter(means.values()))
     opposite = any(step.high < 0 for step in steps)
-    verdict = -1 if opposite else int(right.low > 0 and all(step.low > 0 for step in steps))
+    whole = len(means) == ANSWERS  # not in worlds without an answer that would be incoherent
+    verdict = -1 if opposite else int(whole and right.low > 0 and all(step.low > 0 for step in steps))
     return Ordering(claim, verdict, ", ".join(f"{kind} {estimate.value:+z.2f}" for kind, estimate in means.items()))
 
 

@@ -23,8 +23,9 @@ ALL_KINDS = "all kinds"  # in place of a kind of task: the scenarios of all kind
 
 
 def title_of(kind: str) -> str:
-    """The printed name of a kind of task: "place_near" -> "Place near"."""
-    return kind.replace("_", " ").capitalize()
+    """The printed name of a kind of task: "place_near" -> "Place near", "RepeatTask" -> "RepeatTask"."""
+    words = kind.replace("_", " ")
+    return words[:1].upper() + words[1:]
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,10 @@ def freeze_once(
         raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
     if not len(snapshot):
         whose = f" of {', '.join(raters)}" if raters else ""
+        more = f", or raise {name}.marked_share={share:g}" if share < 1 else ""
         raise ValueError(
-            f"{run.root} has no marks{whose}, from which the stage {name!r} is to learn: "
-            f"name other raters with {name}.raters=..., or raise {name}.marked_share={share:g}"
+            f"{run.root} has no marks{whose}, from which the stage {name!r} is to learn: name other raters with "
+            f"{name}.raters=...{more}"
         )
     if share < 1 and not snapshot.select(EpisodeFilter(split=TRAIN)):
         raise ValueError(

@@ -144,7 +144,8 @@ class _Question:
 
 def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None = None) -> dict[str, list[float]]:
     """The rewards of a correct, a wrong and an incoherent answer to each held-out question, at the step of the actual
-    answer (Fig. 3C of the paper). `on`: see `utilities`."""
+    answer (Fig. 3C of the paper); of a correct and a wrong one where the world has no answer that would be incoherent,
+    as with a single kind of question. `on`: see `utilities`."""
     model, vocabulary, world, heldout = found.model, found.vocabulary, found.world, found.heldout
     rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
@@ -160,20 +161,27 @@ def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None =
             step = _answer_step(spoke, entry) if task.answer is not None else None
             if task.answer is not None and step is not None:
                 wrong = task.misread(world, rng).answer or ""
-                questions.append(_Question(task.kind, index, step, task.answer, wrong))
+                if task.rate_answer(wrong) < 0:  # a task without a plausible mistake is its own misreading
+                    questions.append(_Question(task.kind, index, step, task.answer, wrong))
     everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
-    rewards: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
-    for one in questions:
-        fitting = {other.right for other in questions if other.kind == one.kind} | {one.right, one.wrong}
-        strange = [answer for answer in everything if answer not in fitting]
-        if not strange:
+    strange = [_unfitting(one, questions, everything) for one in questions]
+    names = (CORRECT, PLAUSIBLE, INCOHERENT) if any(strange) else (CORRECT, PLAUSIBLE)
+    rewards: dict[str, list[float]] = {name: [] for name in names}
+    for one, others in zip(questions, strange, strict=True):
+        if INCOHERENT in names and not others:  # each kind of answer is scored on the same questions
             continue
-        incoherent = strange[int(rng.integers(len(strange)))]
         arrays = writer.encode_episode(heldout.decoded(one.episode))
-        for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
+        texts = [one.right, one.wrong, *([others[int(rng.integers(len(others)))]] if others else [])]
+        for name, text in zip(names, texts, strict=True):
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)], on=on)
             rewards[name].append(float(utility[one.step + 1] - utility[one.step]))
     return rewards if rewards[CORRECT] else {}
+
+
+def _unfitting(one: _Question, questions: Sequence[_Question], everything: Sequence[str]) -> list[str]:
+    """The answers to questions of other kinds that are neither right nor plausible for one of this kind."""
+    fitting = {answer for other in questions if other.kind == one.kind for answer in (other.right, other.wrong)}
+    return [answer for answer in everything if answer not in fitting]
 
 
 def _answer_step(spoke: Sequence[str | None], question: DialogueTask) -> int | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,6 +208,22 @@ def test_pictures_that_cannot_be_had_are_an_error() -> None:
         decode_for_role(episode, "solver")
     with pytest.raises(ValueError, match="no role 'judge'"):
         decode_for_role(episode, "judge")
+
+
+def test_an_episode_of_a_world_of_another_size_is_refused() -> None:
+    """Its observations are stored, so nothing is drawn that would show it."""
+    world = Corridor(poses=False)
+    episode = record_episode(world, seed=4)[0]
+    decode_for_role(episode, "solver", world=world)
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"vector": 3}, "has 2 numbers in a vector, and the world corridor has 3 with the present settings"),
+        ({"movement": 2 * world.spec.movement}, "has 1 components of a movement, and the world corridor has 2 with"),
+    )
+    for changed, problem in changes:
+        other = Corridor(poses=False)
+        other.spec = dataclasses.replace(world.spec, **changed)
+        with pytest.raises(ValueError, match=problem):
+            decode_for_role(episode, "solver", world=other)
 
 
 def test_the_cache_keeps_the_most_recently_used_within_its_budget() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fake_corridor import assert_same_episode
 from filled_store import episode, filled
@@ -141,6 +142,22 @@ def test_marks_are_kept_by_rater_and_undone_softly(tmp_path: Path) -> None:
         store.undo("x")
     with pytest.raises(KeyError, match="no episode"):
         store.add_marks([Mark("x", "ann", 0, 1)])
+
+
+@pytest.mark.parametrize("frame", [-1, 24, 1_000_000])
+def test_a_mark_outside_of_its_episode_is_refused(tmp_path: Path, frame: int) -> None:
+    store, ids = filled(tmp_path)
+    assert store.meta(ids[0]).frames == 24
+    with pytest.raises(ValueError, match=f"a mark of ann is at frame {frame}; episode {ids[0]} has the frames 0 to 23"):
+        store.add_marks([Mark(ids[0], "ann", 0, 1), Mark(ids[0], "ann", frame, 1)])
+    assert not store.marks()
+    store.add_marks([Mark(ids[0], "ann", 23, 1)])
+
+
+@pytest.mark.parametrize(("frame", "sign"), [(1.5, 1), (True, 1), (np.int64(4), 1), (4, 1.0), (4, np.int8(-1))])
+def test_a_mark_that_could_not_be_read_again_is_not_made(frame: Any, sign: Any) -> None:
+    with pytest.raises(ValueError, match=r"a mark's (frame|sign) is an int, got .*; write int"):
+        Mark("x", "ann", frame, sign)
 
 
 def test_raters_without_a_mark_are_kept(tmp_path: Path) -> None:

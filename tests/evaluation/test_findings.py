@@ -154,8 +154,15 @@ def test_a_world_without_instructions_has_none_to_swap() -> None:
 
 
 def test_a_right_answer_must_earn_something() -> None:
-    ordered = {"correct": [-0.1, -0.2], "plausible": [-1.0, -1.1]}
+    ordered = {"correct": [-0.1, -0.2], "plausible": [-1.0, -1.1], "incoherent": [-2.0, -2.1]}
     assert orderings.orderings(ReportData(answer_rewards=ordered))[4].verdict == 0
+
+
+def test_an_order_of_three_answers_is_not_claimed_without_an_incoherent_one() -> None:
+    two = {"correct": [1.0, 1.1, 0.9, 1.0], "plausible": [-1.0, -1.2, -0.9, -1.0]}
+    assert orderings.orderings(ReportData(answer_rewards=two))[4].verdict == 0
+    three = two | {"incoherent": [-2.0, -2.3, -1.8, -2.1]}
+    assert orderings.orderings(ReportData(answer_rewards=three))[4].verdict == 1
 
 
 def test_answers_to_the_same_questions_are_compared_question_by_question() -> None:

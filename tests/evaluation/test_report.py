@@ -30,6 +30,7 @@ from interplay.evaluation.report_data import (
     StageRecord,
     StageThroughput,
     UtilityTrace,
+    title_of,
 )
 from interplay.evaluation.report_page import render_page
 from interplay.evaluation.report_tables import measure_table
@@ -93,6 +94,13 @@ def test_the_page_is_balanced_and_loads_nothing_from_the_network(whole: str) -> 
     assert reader.pictures == 3
     assert "url(http" not in whole
     assert "@import" not in whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "printed"), [("place_near", "Place near"), ("Repeat3V1L", "Repeat3V1L"), ("go", "Go"), ("", "")]
+)
+def test_a_kind_of_task_keeps_its_capitals(kind: str, printed: str) -> None:
+    assert title_of(kind) == printed
 
 
 def test_utterances_are_escaped(whole: str) -> None:

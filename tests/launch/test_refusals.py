@@ -339,13 +339,16 @@ def test_a_reward_service_whose_port_is_taken_is_refused_before_it_connects_to_r
         ("reinforce.start=rewrad", "reinforce.start is a stage that trains an agent, or the path of a checkpoint"),
         ("reward.start=collect", "Known: clone, clone-setter, reinforce, reward."),
         ("evaluate.kinds=[goo]", "evaluate.kinds names goo; playhouse has go, lift"),
+        ("reinforce.reward=typing:NoReward", "typing has no subclass NoReward of"),
+        ("variants.mine.reinforce.reward=typing:NoReward", "typing has no subclass NoReward of"),
     ],
 )
 def test_names_that_a_late_stage_looks_up_are_checked_before_the_first(
     typed: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    named = ["baselines=[mine]"] if typed.startswith("variants.") else []
     for verb in ("demo", "orderings"):
-        assert says in refused(verb, tiny(tmp_path, typed), capsys)
+        assert says in refused(verb, tiny(tmp_path, typed, *named), capsys)
     assert not [*tmp_path.iterdir()]
 
 

@@ -19,6 +19,7 @@ from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.episodes.episode import Utterance, new_episode_id
+from interplay.episodes.store import EpisodeStore
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
@@ -117,6 +118,8 @@ def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
     assert len(found["pictures"]) == found["episode"].meta.steps + 1
     assert said[-1] == f"{len(found['pictures'])} (16, 24, 3)"
     assert any("rater-1" in line for line in said[1:-1])
+    with EpisodeStore("runs/own/store") as store:
+        assert len(store.ids()) == 2 and {mark.rater for mark in store.marks()} == {"my-rater"}
     arrays = {
         "achieved": np.array([[0], [1], [1], [0]], np.float32),
         "spoke": np.array([[False], [True], [True], [True]]),

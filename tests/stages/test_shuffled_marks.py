@@ -24,7 +24,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
         Mark(episode.meta.id, rater, step * FRAMES + 1, 1 if step < 20 else -1)
         for episode in episodes
         for rater in RATERS
-        for step in (*range(0, STEPS, 3), STEPS)  # the last one at the end of the episode
+        for step in (*range(0, STEPS, 3), STEPS - 1)  # the last one in the last step
     ]
     return make_snapshot(tmp_path, episodes, marks)
 

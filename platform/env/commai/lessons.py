@@ -90,6 +90,11 @@ class Speaker(Expert):
             words = self._next_words(facts)
             bitwise = world.spec.movement[0].name == "bit"
             self._symbols = "".join(facts.environment._serializer.to_binary(words)) if bitwise else words
+            if lacking := "".join(sorted(set(self._symbols) - set(interface.symbols))):
+                raise ValueError(
+                    f"the expert of {facts.kind} says {words!r}, and env.alphabet={interface.symbols!r} lacks "
+                    f"{lacking!r}; add what its answers are written in"
+                )
         if self._symbols:
             movement[0, 0] = interface.symbols.index(self._symbols[0])
             self._symbols = self._symbols[1:]

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from interplay.env.arrays import picture_problem
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.space import COLORS, color_id
-from interplay.env.voxel.tasksets import IMPORTED, SPLITS, Split
+from interplay.env.voxel.tasksets import FROM_FILES, IMPORTED, SPLITS, Split
 
 _SHAPING = ("control", "auto_jump", "blocks", "colors", "targets", "data")  # settings that decide episodes
 
@@ -46,8 +46,8 @@ class VoxelConfig:
             wrong.append(problem)
         if not 10 <= self.field_of_view <= 150:
             wrong.append(f"field_of_view={self.field_of_view}: from 10 to 150 degrees")
-        if self.data and self.targets is None:
-            wrong.append(f"data={self.data} is read only with targets=custom, mdc or iglu")
+        if self.data and self.targets not in FROM_FILES:
+            wrong.append(f"data={self.data} is read only with targets={', '.join(FROM_FILES)}")
         if self.split not in SPLITS:
             wrong.append(f"split={self.split}: one of {', '.join(SPLITS)}")
         elif self.split != "train" and self.targets not in IMPORTED:

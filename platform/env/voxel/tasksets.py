@@ -29,7 +29,8 @@ SIMPLEST = ("C3", "C8", "C12", "C14", "C32", "C17")
 PRESETS = ("simplest", "all", "own")
 IMPORT = "type: interplay import mdc PATH, or interplay import iglu PATH"
 IMPORTED = ("mdc", "iglu")
-TARGETS = ("random", "own", "custom", *IMPORTED)  # where a world's targets come from
+FROM_FILES = ("custom", *IMPORTED)
+TARGETS = ("random", "own", *FROM_FILES)  # where a world's targets come from
 Split = Literal["train", "heldout", "val", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 

@@ -183,6 +183,31 @@ def test_an_alphabet_must_be_able_to_answer_the_tasks_of_a_file(tmp_path: Path) 
     registry.make("commai", config=str(file), alphabet=" ABC.")
 
 
+def test_an_answer_that_the_alphabet_lacks_is_named_when_an_expert_says_it(tmp_path: Path) -> None:
+    """A task of one's own that does not state what its answers are written in."""
+    file = tmp_path / "sevens.py"
+    file.write_text(
+        "from core.scheduler import SequentialTaskScheduler\n"
+        "from core.task import Task, on_start\n"
+        "class Seven(Task):\n"
+        "    def __init__(self, world=None):\n"
+        "        super().__init__(max_time=100, world=world)\n"
+        "    @on_start()\n"
+        "    def ask(self, event):\n"
+        "        self.set_message('?')\n"
+        "    def expert(self):\n"
+        "        yield '7.'\n"
+        "def create_tasks():\n"
+        "    return SequentialTaskScheduler([Seven()])\n"
+    )
+    world = registry.make("commai", config=str(file), alphabet=" .AB")
+    world.reset(Start(seed=0))
+    expert = world.tasks().sample(world.facts().kind, np.random.default_rng(0)).expert(world)
+    with pytest.raises(ValueError, match=r"Seven says '7\.', and env.alphabet=' \.AB' lacks '7'; add what"):
+        for _ in range(5):
+            world.step({"solver": expert.act(world)})
+
+
 def test_facts_hold_what_was_said_in_characters() -> None:
     world = registry.make("commai")
     world.reset(Start(seed=0))

@@ -326,6 +326,13 @@ def test_of_two_imported_corpora_one_is_named(tmp_path: Path) -> None:
         assert [task for task, _ in load_targets(name, str(tmp_path))] == [f"{name}/0"]
 
 
+@pytest.mark.parametrize("targets", [None, "random", "own"])
+def test_a_file_that_the_targets_do_not_read_is_refused(targets: str | None) -> None:
+    with pytest.raises(ValueError, match=r"data=mine\.json is read only with targets=custom, mdc, iglu"):
+        VoxelConfig(targets=targets, data="mine.json")
+    VoxelConfig(targets="custom", data="mine.json")
+
+
 def test_splits_are_named() -> None:
     with pytest.raises(ValueError, match="split=valid: one of train, heldout, val, test, all"):
         VoxelConfig(targets="mdc", data="x", split="valid")  # type: ignore[arg-type]
