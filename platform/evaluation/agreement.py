@@ -105,7 +105,7 @@ def chance_f1(
         shifts[episode, :, 0] = rng.uniform(0, lengths[episode], CHANCE_SHIFTS)
     moved, ends = ours[:, :, None] + shifts, lengths[:, None, None]
     moved = np.sort(np.where(moved < ends, moved, moved - ends), axis=-1)  # nan stays at the end
-    return f1_scores(moved, theirs[:, :, None], within).mean(axis=1)
+    return np.asarray(f1_scores(moved, theirs[:, :, None], within).mean(axis=1))
 
 
 def ordered_pairs(episode: RatedEpisode) -> tuple[int, int]:

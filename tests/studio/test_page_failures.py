@@ -304,15 +304,21 @@ def test_the_invitation_stays_in_the_address_until_the_page_has_begun(
     assert "c0de" not in stranger.url
 
 
-def test_what_a_browser_does_not_copy_is_selected(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+def test_a_copied_text_is_confirmed_and_one_that_the_browser_does_not_copy_is_selected(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
     agree(page, studio[1])
-    page.evaluate(
-        """async () => {
-            Object.defineProperty(navigator, 'clipboard', { value: undefined }); // as at an address without TLS
-            (await import('/static/end.js')).showEnd({ outcome: 'complete', code: 'C0DE' });
-        }"""
-    )
+    page.evaluate("async () => (await import('/static/end.js')).showEnd({ outcome: 'complete', code: 'C0DE' })")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    said = page.get_by_role("status").filter(has_text="Copied.")
+    expect(said).to_have_count(0)
     page.get_by_test_id("copy").click()
+    expect(said).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "C0DE"
+    page.evaluate("getSelection().removeAllRanges()")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as at an address without TLS
+    page.get_by_test_id("copy").click()
+    expect(page.get_by_role("status").filter(has_text="copy it with Ctrl+C")).to_be_visible()
     assert page.evaluate("getSelection().toString()") == "C0DE"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from interplay.episodes.episode import Mark
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
-from interplay.studio.marks.marking_routes import UUID
+from interplay.studio.marks.marking_routes import MarkId
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Adjudicator, Researcher, Studio, answering
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/quality")
 class AgreedMark(Strict):
     """A mark of the adjudication, at a stored frame."""
 
-    id: str = Field(pattern=UUID)
+    id: MarkId
     frame: int = Field(ge=0)
     sign: Literal[1, -1]
 

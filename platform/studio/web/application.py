@@ -18,6 +18,7 @@ from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.marks import adjudication_routes, marking_routes
 from interplay.studio.people import entrance_routes, own_data_routes
 from interplay.studio.studies import desk_routes, study_routes
+from interplay.studio.studies.study import problems_of
 from interplay.studio.web import page_routes
 from interplay.studio.web.security import SecurityMiddleware, own_origins
 from interplay.studio.web.studio_context import StudioContext
@@ -70,5 +71,5 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _misunderstood(_: Request, error: Exception) -> Response:
     """Says which field is wrong, without repeating what was sent."""
     assert isinstance(error, RequestValidationError)
-    problems = [f"{'.'.join(str(part) for part in wrong['loc'][1:])}: {wrong['msg']}" for wrong in error.errors()[:5]]
-    return JSONResponse({"error": "; ".join(problems)}, status_code=422)
+    errors = [{**each, "loc": each["loc"][1:]} for each in error.errors()]  # without "body" or "query"
+    return JSONResponse({"error": problems_of(errors)}, status_code=422)
