@@ -15,6 +15,7 @@ from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "not_needed", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
 MOST_RATERS = 100  # of an episode or a continuation
+LONGEST_TEXT = 20_000  # letters of a text that people or programs send
 MOST = 10**9  # largest number in a study; SQLite holds 64 bits
 NAME_RULE = "a name has 1 to 40 of the letters a to z, digits and hyphens, and begins with a letter, as marks-2"
 IN_WORDS = {  # by the type of pydantic's error, in place of its text
@@ -23,14 +24,16 @@ IN_WORDS = {  # by the type of pydantic's error, in place of its text
     "dict_type": 'this is an object in braces, as {"complete": "C1A2"}',
     "tuple_type": 'this is a list in brackets, as ["one", "two"]',
     "extra_forbidden": "there is no such field; correct its name, or leave it out",
-    "missing": "this field is missing",
+    "missing": "this is missing",
+    "string_unicode": "this text holds half of a character (a lone surrogate)",
 }
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused, and nothing changes after reading."""
+    """Unknown fields are refused, and nothing changes after reading. The limit makes pydantic refuse lone surrogates in
+    every text, which could be neither stored nor sent."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=LONGEST_TEXT)
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:
@@ -49,7 +52,7 @@ def problems_of(errors: Iterable[Mapping[str, Any]], most: int = 5) -> str:
     found = []
     for each in itertools.islice(errors, most):
         said = IN_WORDS.get(each["type"], each["msg"]).removeprefix("Value error, ")
-        field = ".".join(str(part) for part in each["loc"])
+        field = ".".join(str(part)[:40] for part in each["loc"])
         found.append(f"{field}: {said}" if field else said)
     return "; ".join(found)
 
@@ -115,7 +118,7 @@ class Consent(Strict):
     """The text that people agree to before anything of theirs is recorded."""
 
     version: int = Field(default=1, ge=1, le=MOST)
-    text: str = Field(min_length=1, max_length=20_000)
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
     must: tuple[str, ...] = ()  # statements that have to be ticked
     may: tuple[str, ...] = ()  # statements that are free
 

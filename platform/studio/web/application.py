@@ -68,8 +68,21 @@ async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, status_code=error.status_code)
 
 
-async def _misunderstood(_: Request, error: Exception) -> Response:
+async def _misunderstood(request: Request, error: Exception) -> Response:
     """Says which field is wrong, without repeating what was sent."""
     assert isinstance(error, RequestValidationError)
-    errors = [{**each, "loc": each["loc"][1:]} for each in error.errors()]  # without "body" or "query"
-    return JSONResponse({"error": problems_of(errors)}, status_code=422)
+    first = error.errors()[0]
+    sent = request.headers.get("content-type", "none")
+    if first["type"] == "json_invalid":
+        said = f"the body is no JSON: {first['ctx']['error']}, at character {first['loc'][-1]}"
+    elif first["loc"] == ("body",) and not _is_json(sent):
+        said = f"the body is JSON, with the header Content-Type: application/json; that of this request is {sent[:80]}"
+    else:  # of a field, its name without "body" or "query"
+        said = problems_of([{**each, "loc": each["loc"][1:] or each["loc"]} for each in error.errors()])
+    return JSONResponse({"error": said}, status_code=422)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether FastAPI reads a body of this type as JSON."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
