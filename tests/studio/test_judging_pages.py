@@ -83,6 +83,7 @@ def test_a_verdict_without_watching_asks_once(page: Page, tmp_path: Path) -> Non
     expect(page.get_by_test_id("not-done")).to_be_enabled(timeout=FILM_MS)
     page.get_by_test_id("not-done").click()
     expect(page.locator("#dialogTitle")).to_have_text("Judge already?")
+    expect(page.locator("dialog")).to_contain_text("You have watched 0% of what the agent did.")
     page.get_by_test_id("no").click()
     assert not read_judgements(tmp_path)
     page.get_by_test_id("not-done").click()

@@ -304,6 +304,27 @@ def test_the_invitation_stays_in_the_address_until_the_page_has_begun(
     assert "c0de" not in stranger.url
 
 
+def test_nobody_can_agree_before_the_text_is_there(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    pressed = page.get_by_test_id("agree")
+    page.route("**/api/studies", lambda route: route.abort())
+    page.goto(f"{studio[1].origin}/consent?study=marks")
+    expect(page.get_by_text("does not answer")).to_be_visible()
+    expect(pressed).to_be_hidden()
+    page.unroute("**/api/studies")
+    page.reload()
+    expect(pressed).to_be_visible()
+
+
+def test_the_rules_are_read_from_their_beginning_in_a_small_window(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    page.set_viewport_size({"width": 640, "height": 430})  # as a window of 1280x860 at 200%
+    page.get_by_test_id("rules").click()
+    expect(page.get_by_role("heading", name="What to mark")).to_be_in_viewport()
+    expect(page.get_by_test_id("continue")).to_be_focused()
+
+
 def test_a_copied_text_is_confirmed_and_one_that_the_browser_does_not_copy_is_selected(
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
