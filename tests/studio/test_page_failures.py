@@ -17,6 +17,7 @@ from test_pages import FILM_MS, SMALL, agree, entered
 
 from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits
+from interplay.studio.people.invitation import make_invitation
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -302,6 +303,20 @@ def test_the_invitation_stays_in_the_address_until_the_page_has_begun(
     stranger.reload()
     expect(stranger.locator("#text")).to_contain_text("You have been invited")
     assert "c0de" not in stranger.url
+
+
+def test_another_code_can_be_typed_where_that_of_the_address_is_refused(
+    stranger: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    root, running = studio
+    code = make_invitation(root, ("mark",), uses=1, seconds=600)
+    stranger.goto(f"{running.origin}/i#c0de")
+    expect(stranger.get_by_test_id("code")).to_be_hidden()
+    stranger.get_by_test_id("continue").click()
+    expect(stranger.get_by_text("is not valid")).to_be_visible()
+    stranger.get_by_test_id("code").fill(f"{running.origin}/i#{code}")
+    stranger.get_by_test_id("continue").click()
+    stranger.wait_for_url(f"{running.origin}/")
 
 
 def test_nobody_can_agree_before_the_text_is_there(page: Page, studio: tuple[Path, StartedStudio]) -> None:
