@@ -212,19 +212,18 @@ def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
     held: list[Route] = []
-    page.route("**/api/studies", lambda route: held.append(route))
-    address = f"{studio[1].origin}/consent?study=marks"
+    page.route("**/api/data", lambda route: held.append(route))
+    address = f"{studio[1].origin}/data"
     page.goto(address)
-    button = page.get_by_test_id("agree")
+    button = page.get_by_test_id("delete")
     expect(button).to_be_visible()
     button.click(force=True)  # as a person that does not wait
     page.wait_for_timeout(300)
     assert page.url == address
     held[0].continue_()
-    for number in range(2):
-        page.get_by_test_id(f"statement-{number}").check()
-    button.click()
-    page.wait_for_url("**/mark?study=marks")
+    expect(page.locator("#summary")).not_to_be_empty()
+    button.click()  # without the pseudonym
+    expect(page.locator("#message")).to_contain_text("to delete")
 
 
 def test_a_dialog_does_not_act_on_the_recording_that_comes_after_it(
