@@ -129,6 +129,12 @@ class EpisodeCatalog(EpisodeIndex):
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def version(self) -> tuple[int, int]:
+        """Another value after each change, also by other processes; only values of the same open catalog compare."""
+        with self._reading() as database:
+            (by_others,) = database.execute("PRAGMA data_version").fetchone()
+            return database.total_changes, int(by_others)
+
     def count_marks(self) -> int:
         """The number of marks, undone ones included."""
         return int(self._rows("SELECT count(*) FROM marks")[0][0])

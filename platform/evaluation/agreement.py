@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array
 from interplay.evaluation.estimates import Estimate, mean, pooled_share
-from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts
+from interplay.evaluation.mark_matching import MarkTrack, f1_scores, matched, seconds_by_sign
 
 WITHIN_SECONDS = 1.0
 CURVE_SECONDS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -31,6 +31,12 @@ class RatedEpisode:
     theirs: MarkTrack
     seconds: float  # its length
     row_seconds: float  # the length of one step
+
+    @property
+    def content(self) -> tuple[bytes | float, ...]:
+        """Equal for equal episodes, whose arrays can't be compared as one value."""
+        arrays = (self.ours.seconds, self.ours.signs, self.theirs.seconds, self.theirs.signs)
+        return *(each.tobytes() for each in arrays), self.seconds, self.row_seconds
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,9 @@ def agreement(
     """
     if not episodes:
         raise ValueError("agreement needs at least one episode that both raters marked")
-    observed = np.array([f1(each.ours, each.theirs, within) for each in episodes])
-    by_chance = np.array([chance_f1(each, within, rng) for each in episodes])
+    tracks = seconds_by_sign([each.ours for each in episodes]), seconds_by_sign([each.theirs for each in episodes])
+    lengths = np.array([each.seconds for each in episodes])
+    observed, by_chance = f1_scores(*tracks, within), chance_f1(*tracks, lengths, within, rng)
     loose = [matched(each.ours.seconds, each.theirs.seconds, within) for each in episodes]
     alike = [
         sum(each.ours.signs[i] == each.theirs.signs[j] for i, j in pairs)
@@ -70,7 +77,10 @@ def agreement(
         f1=mean(observed, rng),
         chance=float(by_chance.mean()),
         corrected=mean(_corrected(observed, by_chance), rng),
-        curve=tuple(_point(episodes, tolerance, rng) for tolerance in CURVE_SECONDS),
+        curve=tuple(
+            (each, float(f1_scores(*tracks, each).mean()), float(chance_f1(*tracks, lengths, each, rng).mean()))
+            for each in CURVE_SECONDS
+        ),
         same_sign=pooled_share(np.array(alike), np.array([len(pairs) for pairs in loose]), rng),
         lateness=mean([float(delays.mean()) for delays in late], rng)
         if late
@@ -80,16 +90,22 @@ def agreement(
     )
 
 
-def chance_f1(episode: RatedEpisode, within: float, rng: np.random.Generator) -> float:
-    """The mean F1 of `CHANCE_SHIFTS` random circular shifts of our marks, which keep number, signs and spacing."""
-    if not len(episode.ours) or not len(episode.theirs):
-        return f1(episode.ours, episode.theirs, within)
-    shifts = rng.uniform(0, episode.seconds, CHANCE_SHIFTS)
-    pairs = np.zeros(CHANCE_SHIFTS, np.int64)
-    for sign in (1, -1):
-        ours, theirs = episode.ours.of_sign(sign).seconds, episode.theirs.of_sign(sign).seconds
-        pairs += pair_counts(np.sort((ours + shifts[:, None]) % episode.seconds, axis=1), theirs, within)
-    return float((2 * pairs / (len(episode.ours) + len(episode.theirs))).mean())
+def chance_f1(
+    ours: Float64Array, theirs: Float64Array, lengths: Float64Array, within: float, rng: np.random.Generator
+) -> Float64Array:
+    """The mean F1 of `CHANCE_SHIFTS` random circular shifts of our marks, which keep number, signs and spacing.
+
+    Args:
+        ours, theirs: [2, episodes, marks], as `seconds_by_sign` gives them.
+        lengths: of the episodes in seconds, [episodes]; so is the result.
+    """
+    shifts = np.zeros((len(lengths), CHANCE_SHIFTS, 1))
+    marked = ~np.isnan(ours).all(axis=(0, 2)) & ~np.isnan(theirs).all(axis=(0, 2))
+    for episode in np.flatnonzero(marked):  # without marks of both, no shift changes F1
+        shifts[episode, :, 0] = rng.uniform(0, lengths[episode], CHANCE_SHIFTS)
+    moved, ends = ours[:, :, None] + shifts, lengths[:, None, None]
+    moved = np.sort(np.where(moved < ends, moved, moved - ends), axis=-1)  # nan stays at the end
+    return np.asarray(f1_scores(moved, theirs[:, :, None], within).mean(axis=1))
 
 
 def ordered_pairs(episode: RatedEpisode) -> tuple[int, int]:
@@ -151,9 +167,3 @@ def _lateness(episode: RatedEpisode, within: float) -> Float64Array:
 def _corrected(observed: Float64Array, by_chance: Float64Array) -> Float64Array:
     room = 1 - by_chance
     return np.asarray(np.where(room > 1e-9, (observed - by_chance) / np.maximum(room, 1e-9), 1.0))
-
-
-def _point(episodes: Sequence[RatedEpisode], within: float, rng: np.random.Generator) -> tuple[float, float, float]:
-    observed = [f1(each.ours, each.theirs, within) for each in episodes]
-    by_chance = [chance_f1(each, within, rng) for each in episodes]
-    return within, float(np.mean(observed)), float(np.mean(by_chance))

@@ -62,29 +62,50 @@ def matched(ours: Float64Array, theirs: Float64Array, within: float) -> list[tup
     return pairs[::-1]
 
 
-def pair_counts(ours: Float64Array, theirs: Float64Array, within: float) -> NDArray[np.int64]:
-    """The number of pairs that `matched` finds for each of many tracks, [tracks].
+def seconds_by_sign(tracks: Sequence[MarkTrack]) -> Float64Array:
+    """The times of the marks of each sign, + and -, of each track, ascending, then nan; [2, tracks, most marks + 1]."""
+    times = [[track.of_sign(sign).seconds for track in tracks] for sign in (1, -1)]
+    most = max((len(each) for row in times for each in row), default=0)
+    found = np.full((2, len(tracks), most + 1), np.nan)
+    for row, each_sign in zip(found, times, strict=True):
+        for place, seconds in zip(row, each_sign, strict=True):
+            place[: len(seconds)] = seconds
+    return found
 
-    ours: [tracks, n], theirs: [m], both ascending. Pairing the earliest free marks that are close enough gives the most
-    pairs on a line, in O(n + m) for all tracks at once.
+
+def pair_counts(ours: Float64Array, theirs: Float64Array, within: float) -> NDArray[np.int64]:
+    """The number of pairs that `matched` finds for each of many tracks, [...].
+
+    ours: [..., n], theirs: [..., m], whose leading axes are broadcast against each other. Each row ascends and ends in
+    at least one nan. Pairing the earliest free marks that are close enough gives the most pairs on a line, in O(n + m)
+    for all tracks at once.
     """
-    tracks, n = ours.shape
-    i, j, pairs = (np.zeros(tracks, np.int64) for _ in range(3))
-    if not n or not len(theirs):
-        return pairs
-    lanes = np.arange(tracks)
-    while (active := (i < n) & (j < len(theirs))).any():
-        later = ours[lanes, np.minimum(i, n - 1)] - theirs[np.minimum(j, len(theirs) - 1)]
-        close = active & (np.abs(later) <= within)
-        pairs += close
-        i += close | (active & (later < -within))
-        j += close | (active & (later > within))
+    shape = np.broadcast_shapes(ours.shape[:-1], theirs.shape[:-1])
+    i, j = (
+        np.broadcast_to(np.arange(0, each.size, each.shape[-1]).reshape(each.shape[:-1]), shape).copy()
+        for each in (ours, theirs)
+    )
+    flat_ours, flat_theirs = ours.ravel(), theirs.ravel()
+    pairs = np.zeros(shape, np.int64)
+    for _ in range(ours.shape[-1] + theirs.shape[-1] - 2):  # each step passes at least one mark of a track
+        later = flat_ours[i] - flat_theirs[j]  # nan once either track has no more marks, which passes none
+        pass_ours, pass_theirs = later <= within, later >= -within
+        pairs += pass_ours & pass_theirs
+        i += pass_ours
+        j += pass_theirs
     return pairs
 
 
+def f1_scores(ours: Float64Array, theirs: Float64Array, within: float) -> Float64Array:
+    """2 pairs / (marks of both) of each track, [...], for pairs of equal sign; 1 where neither rater marked anything.
+
+    ours, theirs: [2, ..., marks], as `seconds_by_sign` gives them.
+    """
+    total = sum(np.count_nonzero(~np.isnan(each), axis=(0, -1)) for each in (ours, theirs))
+    pairs = pair_counts(ours, theirs, within).sum(axis=0)
+    return np.where(total == 0, 1.0, 2 * pairs / np.maximum(total, 1))
+
+
 def f1(ours: MarkTrack, theirs: MarkTrack, within: float) -> float:
-    """2 pairs / (marks of both), for pairs of equal sign; 1 where neither rater marked anything."""
-    total = len(ours) + len(theirs)
-    signs = ((ours.of_sign(sign).seconds[None], theirs.of_sign(sign).seconds) for sign in (1, -1))
-    pairs = sum(int(pair_counts(first, second, within)[0]) for first, second in signs)
-    return 2 * pairs / total if total else 1.0
+    """`f1_scores` of one track of each rater."""
+    return float(f1_scores(seconds_by_sign([ours]), seconds_by_sign([theirs]), within)[0])

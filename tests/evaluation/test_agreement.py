@@ -24,7 +24,7 @@ from interplay.evaluation.agreement import (
     nominal_alpha,
     ordered_pairs,
 )
-from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts
+from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts, seconds_by_sign
 from interplay.learner.ibt import pair_signs
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.check_results import stored_track
@@ -155,7 +155,9 @@ def test_random_marks_agree_as_by_chance() -> None:
     ]
     found = agreement(episodes, np.random.default_rng(0))
     assert abs(found.corrected.value) < 0.1
-    assert chance_f1(episodes[0], 1.0, np.random.default_rng(1)) == pytest.approx(found.chance, abs=0.15)
+    ours, theirs = (seconds_by_sign([track]) for track in (episodes[0].ours, episodes[0].theirs))
+    alone = chance_f1(ours, theirs, np.array([60.0]), 1.0, np.random.default_rng(1))
+    assert alone == pytest.approx(found.chance, abs=0.15)
 
 
 def test_raters_that_marked_nothing_agree() -> None:
@@ -168,23 +170,36 @@ def test_raters_that_marked_nothing_agree() -> None:
 def test_the_fast_count_of_pairs_is_that_of_the_matching() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
-        theirs = np.sort(rng.uniform(0, 20, int(rng.integers(0, 12))))
-        ours = np.sort(rng.uniform(0, 20, (5, int(rng.integers(0, 12)))), axis=1)
+        ours, theirs = (
+            [MarkTrack.of([(at, int(rng.choice([1, -1]))) for at in rng.uniform(0, 20, n)]) for n in counts]
+            for counts in rng.integers(0, 12, (2, 5))
+        )
         within = float(rng.choice([0.25, 1.0, 3.0]))
-        slow = [len(matched(track, theirs, within)) for track in ours]
-        assert pair_counts(ours, theirs, within).tolist() == slow
+        slow = [
+            [
+                len(matched(a.of_sign(sign).seconds, b.of_sign(sign).seconds, within))
+                for a, b in zip(ours, theirs, strict=True)
+            ]
+            for sign in (1, -1)
+        ]
+        fast = pair_counts(seconds_by_sign(ours), seconds_by_sign(theirs), within)
+        assert fast.tolist() == slow
+        many = pair_counts(seconds_by_sign(ours)[:, :, None], seconds_by_sign(theirs)[:, None], within)
+        assert np.array_equal(np.diagonal(many, axis1=1, axis2=2), fast), "each of ours with each of theirs"
 
 
 def test_chance_is_the_mean_over_shifted_tracks() -> None:
     ours, theirs = MarkTrack.of([(1.0, 1), (4.0, -1), (9.5, 1)]), MarkTrack.of([(1.5, 1), (5.0, -1), (6.0, -1)])
-    episode = RatedEpisode(ours, theirs, 12.0, 0.25)
     shifts = np.random.default_rng(3).uniform(0, 12.0, CHANCE_SHIFTS)
     slow = []
     for shift in shifts:
         moved = MarkTrack.of([((at + shift) % 12.0, sign) for at, sign in zip(ours.seconds, ours.signs, strict=True)])
         pairs = [matched(moved.of_sign(s).seconds, theirs.of_sign(s).seconds, 1.0) for s in (1, -1)]
         slow.append(2 * sum(map(len, pairs)) / 6)
-    assert chance_f1(episode, 1.0, np.random.default_rng(3)) == pytest.approx(np.mean(slow))
+    none = MarkTrack.of([])  # takes no random numbers
+    tracks = (seconds_by_sign(each) for each in ([none, ours, none], [theirs, theirs, none]))
+    found = chance_f1(*tracks, np.array([9.0, 12.0, 5.0]), 1.0, np.random.default_rng(3))
+    assert found.tolist() == [0.0, pytest.approx(np.mean(slow)), 1.0]
 
 
 def test_raters_of_one_episode_have_values_without_intervals_as_json() -> None:
@@ -193,3 +208,21 @@ def test_raters_of_one_episode_have_values_without_intervals_as_json() -> None:
     (found,) = rater_quality.summary_of(marks, {"e": meta}, 30.0)
     assert found["f1"] == [1.0, None, None] and found["lateness"] == [0.0, None, None]
     json.dumps(found, allow_nan=False)
+
+
+def test_only_pairs_whose_marks_changed_are_compared_again_with_the_result_of_comparing_all() -> None:
+    rng = np.random.default_rng(2)
+    names = [f"e{n}" for n in range(6)]
+    metas = {name: rater_quality.FrameCounts(300, 1) for name in names}
+    rated = {
+        name: {rater: [Mark(name, rater, int(at), 1) for at in rng.integers(0, 300, 4)] for rater in "abc"}
+        for name in names
+    }
+    summaries = rater_quality.PairSummaries()
+    before = summaries.of(rated, metas, 30.0)
+    rated["e3"]["c"] = [Mark("e3", "c", 20, 1)]
+    after = summaries.of(rated, metas, 30.0)
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, False], "ab, ac, bc"
+    assert after == rater_quality.summary_of(rated, metas, 30.0) != before
+    del rated["e3"]["a"]  # the pairs of a draw fewer random numbers, and so do those after them
+    assert summaries.of(rated, metas, 30.0) == rater_quality.summary_of(rated, metas, 30.0)

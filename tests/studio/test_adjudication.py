@@ -11,6 +11,7 @@ from marking_client import filled
 from studio_client import logged_in, open_studio
 
 from interplay.episodes.episode import Mark
+from interplay.episodes.store import EpisodeStore
 from interplay.studio.web.studio_context import StudioContext
 
 
@@ -50,6 +51,29 @@ def test_a_rater_that_saw_nothing_to_mark_disagrees_with_one_that_marked(studio:
     assert [(each["episode"], each["f1"]) for each in disputed] == [(other, 0.0), (alike, 1.0)]
     lanes = client.get(f"/api/quality/episodes/{other}").json()["lanes"]
     assert [(lane["rater"], len(lane["marks"])) for lane in lanes] == [("p-aaaaaa", 1), ("p-bbbbbb", 0)]
+
+
+def test_agreement_follows_every_change_of_the_store(studio: StudioContext) -> None:
+    """The studio keeps what it has computed; other processes mark and delete as well."""
+    first, second = studio.store.ids()[:2]
+    client = logged_in(studio, "adjudicate", "research")
+    marks = [Mark(name, rater, 4, 1) for name in (first, second) for rater in ("p-aaaaaa", "p-bbbbbb")]
+
+    def shown() -> tuple[list[int], int]:
+        pairs = client.get("/api/quality/raters").json()["pairs"]
+        disputed = client.get("/api/quality/disputed").json()["episodes"]
+        return [pair["episodes"] for pair in pairs], len(disputed)
+
+    assert shown() == ([], 0)
+    studio.store.add_marks(marks[:2])
+    assert shown() == shown() == ([1], 1)
+    with EpisodeStore(studio.store.root) as other:
+        other.add_marks(marks[2:])
+    assert shown() == ([2], 2)
+    studio.store.flag(first, "damaged pictures")
+    assert shown() == ([1], 1)
+    studio.store.erase_marks("p-aaaaaa")
+    assert shown() == ([], 0)
 
 
 def test_an_adjudication_with_the_id_of_another_mark_is_refused_and_the_earlier_one_stays(

@@ -83,6 +83,7 @@ def test_a_verdict_without_watching_asks_once(page: Page, tmp_path: Path) -> Non
     expect(page.get_by_test_id("not-done")).to_be_enabled(timeout=FILM_MS)
     page.get_by_test_id("not-done").click()
     expect(page.locator("#dialogTitle")).to_have_text("Judge already?")
+    expect(page.locator("dialog")).to_contain_text("You have watched 0% of what the agent did.")
     page.get_by_test_id("no").click()
     assert not read_judgements(tmp_path)
     page.get_by_test_id("not-done").click()
@@ -90,6 +91,40 @@ def test_a_verdict_without_watching_asks_once(page: Page, tmp_path: Path) -> Non
     expect(page.get_by_test_id("count")).to_have_text("recording 2", timeout=FILM_MS)
     (kept,) = read_judgements(tmp_path)
     assert not kept.done
+
+
+def test_keys_act_on_the_page_and_not_on_the_button_that_was_clicked_before(page: Page) -> None:
+    page.add_init_script(STANDS_STILL)
+    page.reload()
+    play, dialog = page.get_by_test_id("play"), page.locator("dialog")
+    expect(play).to_have_text("Pause", timeout=FILM_MS)
+    play.click()
+    page.keyboard.press("Enter")  # no key of this page
+    expect(play).to_contain_text("Play")
+    page.get_by_test_id("skip").click()
+    page.get_by_test_id("no").click()
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    expect(play).to_have_text("Pause")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_phone_shows_no_heading_of_keys(page: Page, browser: Browser) -> None:
+    keys = page.get_by_role("heading", name="Keys")
+    expect(keys).to_be_visible()
+    phone = browser.new_context(
+        storage_state=page.context.storage_state(),
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+    )
+    touched = phone.new_page()
+    touched.goto(page.url)
+    expect(touched.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+    expect(touched.get_by_role("heading", name="Rules")).to_be_visible()
+    expect(touched.get_by_role("heading", name="Keys")).to_be_hidden()
+    phone.close()
 
 
 def test_a_verdict_is_sent_until_the_studio_answers(page: Page, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from test_live_protocol import invited
 
 from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits
+from interplay.studio.people.invitation import make_invitation
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -211,19 +212,18 @@ def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
     held: list[Route] = []
-    page.route("**/api/studies", lambda route: held.append(route))
-    address = f"{studio[1].origin}/consent?study=marks"
+    page.route("**/api/data", lambda route: held.append(route))
+    address = f"{studio[1].origin}/data"
     page.goto(address)
-    button = page.get_by_test_id("agree")
+    button = page.get_by_test_id("delete")
     expect(button).to_be_visible()
     button.click(force=True)  # as a person that does not wait
     page.wait_for_timeout(300)
     assert page.url == address
     held[0].continue_()
-    for number in range(2):
-        page.get_by_test_id(f"statement-{number}").check()
-    button.click()
-    page.wait_for_url("**/mark?study=marks")
+    expect(page.locator("#summary")).not_to_be_empty()
+    button.click()  # without the pseudonym
+    expect(page.locator("#message")).to_contain_text("to delete")
 
 
 def test_a_dialog_does_not_act_on_the_recording_that_comes_after_it(
@@ -304,15 +304,56 @@ def test_the_invitation_stays_in_the_address_until_the_page_has_begun(
     assert "c0de" not in stranger.url
 
 
-def test_what_a_browser_does_not_copy_is_selected(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+def test_another_code_can_be_typed_where_that_of_the_address_is_refused(
+    stranger: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    root, running = studio
+    code = make_invitation(root, ("mark",), uses=1, seconds=600)
+    stranger.goto(f"{running.origin}/i#c0de")
+    expect(stranger.get_by_test_id("code")).to_be_hidden()
+    stranger.get_by_test_id("continue").click()
+    expect(stranger.get_by_text("is not valid")).to_be_visible()
+    stranger.get_by_test_id("code").fill(f"{running.origin}/i#{code}")
+    stranger.get_by_test_id("continue").click()
+    stranger.wait_for_url(f"{running.origin}/")
+
+
+def test_nobody_can_agree_before_the_text_is_there(page: Page, studio: tuple[Path, StartedStudio]) -> None:
+    pressed = page.get_by_test_id("agree")
+    page.route("**/api/studies", lambda route: route.abort())
+    page.goto(f"{studio[1].origin}/consent?study=marks")
+    expect(page.get_by_text("does not answer")).to_be_visible()
+    expect(pressed).to_be_hidden()
+    page.unroute("**/api/studies")
+    page.reload()
+    expect(pressed).to_be_visible()
+
+
+def test_the_rules_are_read_from_their_beginning_in_a_small_window(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
     agree(page, studio[1])
-    page.evaluate(
-        """async () => {
-            Object.defineProperty(navigator, 'clipboard', { value: undefined }); // as at an address without TLS
-            (await import('/static/end.js')).showEnd({ outcome: 'complete', code: 'C0DE' });
-        }"""
-    )
+    page.set_viewport_size({"width": 640, "height": 430})  # as a window of 1280x860 at 200%
+    page.get_by_test_id("rules").click()
+    expect(page.get_by_role("heading", name="What to mark")).to_be_in_viewport()
+    expect(page.get_by_test_id("continue")).to_be_focused()
+
+
+def test_a_copied_text_is_confirmed_and_one_that_the_browser_does_not_copy_is_selected(
+    page: Page, studio: tuple[Path, StartedStudio]
+) -> None:
+    agree(page, studio[1])
+    page.evaluate("async () => (await import('/static/end.js')).showEnd({ outcome: 'complete', code: 'C0DE' })")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    said = page.get_by_role("status").filter(has_text="Copied.")
+    expect(said).to_have_count(0)
     page.get_by_test_id("copy").click()
+    expect(said).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "C0DE"
+    page.evaluate("getSelection().removeAllRanges()")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as at an address without TLS
+    page.get_by_test_id("copy").click()
+    expect(page.get_by_role("status").filter(has_text="copy it with Ctrl+C")).to_be_visible()
     assert page.evaluate("getSelection().toString()") == "C0DE"
 
 

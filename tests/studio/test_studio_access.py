@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
+from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.studio_config import StudioConfig, StudioLimits
@@ -150,6 +150,7 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 POSTS = sorted(route.removeprefix("POST ") for route in ALLOWED if route.startswith("POST"))
+AS_JSON = {"content-type": "application/json"}  # other bodies are refused unread
 SPARED = ("/api/leave", "/api/data/delete")  # these would end the login
 
 
@@ -169,7 +170,7 @@ def test_fuzzed_messages_are_refused_without_a_traceback(
     quoted = "".join(f"%{byte:02x}" for byte in name.encode()) or "x"
     for part in ("study", "item", "name", "episode"):
         path = path.replace(f"{{{part}}}", quoted)
-    answer = everything.post(path, content=json.dumps(body).encode())
+    answer = everything.post(path, content=json.dumps(body).encode(), headers=AS_JSON)
     assert answer.status_code < 500, answer.text
     if answer.status_code >= 400:
         assert set(answer.json()) == {"error"} and "Traceback" not in answer.text
@@ -178,5 +179,37 @@ def test_fuzzed_messages_are_refused_without_a_traceback(
 @settings(max_examples=20)
 @given(body=st.binary(max_size=60))
 def test_fuzzed_bytes_are_refused_without_a_traceback(everything: TestClient, body: bytes) -> None:
-    answer = everything.post("/api/desk/studies", content=body, headers={"origin": ORIGIN})
+    answer = everything.post("/api/desk/studies", content=body, headers=AS_JSON)
     assert 400 <= answer.status_code < 500 and set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/enter", {"code": "x", "platform": {"workerId": "\ud800"}}),
+        ("/api/me/settings", {"keys": {"plus": "\ud800"}}),
+        ("/api/me/settings", {"keys": {"\ud800" * 3000: "j"}}),
+        ("/api/desk/studies", {"name": "new", "title": "New", "consent": {"text": "x", "must": ["\ud800"]}}),
+    ],
+)
+def test_half_of_a_character_is_refused_and_not_kept(everything: TestClient, path: str, body: object) -> None:
+    answer = everything.post(path, content=json.dumps(body), headers=AS_JSON)
+    assert answer.status_code == 422 and "half of a character" in answer.json()["error"]
+    assert len(answer.content) < 1000
+    assert everything.get("/api/me").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ("{}", "text/plain", "with the header Content-Type: application/json; that of this request is text/plain"),
+        ("{", "application/json", "the body is no JSON: Expecting property name"),
+        ("", "application/json", "body: this is missing"),
+        ("[]", "application/json", "body: this is an object in braces"),
+    ],
+)
+def test_a_body_that_is_no_json_object_is_refused_by_what_is_wrong_with_it(
+    everything: TestClient, body: str, kind: str, said: str
+) -> None:
+    answer = everything.post("/api/desk/invitations", content=body, headers={"content-type": kind})
+    assert answer.status_code == 422 and said in answer.json()["error"]

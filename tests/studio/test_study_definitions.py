@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,25 @@ def test_a_definition_replaces_only_the_one_it_was_made_from(studio: StudioConte
     again = desk.post(f"/api/desk/studies?replaces={first.json()['revision']}", json={**typed, "raters": 3})
     assert again.status_code == 200
     assert desk.post(address, json={**typed, "name": "new"}).status_code == 200, "nothing has this name"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("name", "My Study", "name: a name has 1 to 40 of the letters a to z, digits and hyphens"),
+        ("name", "a" * 41, "as marks-2"),
+        ("consent", "hello", 'consent: this is an object in braces, as {"version": 1}'),
+        ("episodes", {"tasks": "Go"}, 'episodes.tasks: this is a list in brackets, as ["one", "two"]'),
+        ("rater", 2, "rater: there is no such field; correct its name, or leave it out"),
+        ("codes", {"done": "C1"}, "codes: unknown outcomes ['done']; there are complete,"),
+    ],
+)
+def test_a_refusal_says_the_rule_in_words(studio: StudioContext, field: str, value: object, said: str) -> None:
+    desk = logged_in(studio, "research")
+    study = {"name": "new", "title": "New", "consent": {"text": "Read this."}, field: value}
+    answer = desk.post("/api/desk/studies", json=study)
+    assert answer.status_code == 422 and said in answer.json()["error"]
+    assert not re.search(r"[$^]|Value error", answer.json()["error"])
 
 
 @pytest.mark.browser

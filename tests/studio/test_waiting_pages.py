@@ -148,6 +148,9 @@ def test_a_finger_moves_over_the_bar_and_over_the_picture(
     expect(touched.get_by_test_id("number")).to_contain_text("frame 0 ", timeout=FILM_MS)
     touched.get_by_test_id("continue").tap()
     expect(touched.get_by_text("a finger over the bar")).to_be_visible()
+    expect(touched.get_by_test_id("rules")).to_be_visible()
+    for of_keys in (touched.get_by_role("heading", name="Keys"), touched.get_by_test_id("change-keys")):
+        expect(of_keys).to_be_hidden()
     touched.get_by_test_id("scrub-picture").tap()
     touches = phone.new_cdp_session(touched)
     for place, shares in (("bar", range(30, 90, 10)), ("view", range(80, 20, -10))):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.episode import Mark
 from interplay.studio.marks import rater_quality
 from interplay.studio.marks.mark_choice import AGREED
-from interplay.studio.marks.marking_routes import UUID
+from interplay.studio.marks.marking_routes import MarkId
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Adjudicator, Researcher, Studio, answering
-from interplay.studio.web.studio_context import StudioContext
-
-logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/quality")
 
@@ -25,7 +20,7 @@ router = APIRouter(prefix="/api/quality")
 class AgreedMark(Strict):
     """A mark of the adjudication, at a stored frame."""
 
-    id: str = Field(pattern=UUID)
+    id: MarkId
     frame: int = Field(ge=0)
     sign: Literal[1, -1]
 
@@ -39,13 +34,12 @@ class Verdict(Strict):
 @router.get("/raters")
 def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
     """Agreement of every pair of raters, and each rater's checks."""
-    rated, metas = _rated(studio)
     checks = studio.database.rows(
         "SELECT person, kind, count(*) AS n, sum(passed) AS passed FROM checks WHERE kind IN ('gold', 'swapped') "
         "GROUP BY person, kind"
     )
     return {
-        "pairs": rater_quality.summary_of(rated, metas, studio.served.rate),
+        "pairs": studio.quality.pairs(),
         "checks": [dict(row) for row in checks],
     }
 
@@ -53,9 +47,8 @@ def raters(studio: Studio, _: Researcher) -> dict[str, Any]:
 @router.get("/disputed")
 def disputed(studio: Studio, _: Adjudicator) -> dict[str, Any]:
     """The episodes that several raters watched, the least agreed first."""
-    rated, metas = _rated(studio)
-    found = rater_quality.disputed(rated, metas, studio.served.rate)
     golds = studio.choice.golds()
+    found = studio.quality.disputed()
     return {"episodes": [{"episode": name, "f1": round(share, 3), "agreed": name in golds} for name, share in found]}
 
 
@@ -96,16 +89,3 @@ def agree(episode: str, verdict: Verdict, studio: Studio, person: Adjudicator) -
     studio.store.add_ratings([(episode, rater)])  # a gold without a mark is one, too
     studio.audit.note("gold", person.id, episode=episode, marks=len(verdict.marks))
     return {"marks": len(verdict.marks)}
-
-
-def _rated(studio: StudioContext) -> tuple[dict[str, dict[str, list[Mark]]], dict[str, EpisodeMeta]]:
-    """What raters marked by episode, and the metadata of these episodes; recordings that can't be read are left out."""
-    rated = rater_quality.rated_marks(studio.store, studio.store.ids())
-    metas: dict[str, EpisodeMeta] = {}
-    for episode in list(rated):
-        try:
-            metas[episode] = studio.meta(episode)
-        except (DamagedEpisode, UnknownFormat) as error:
-            logger.error("left out: %s", error)
-            del rated[episode]
-    return rated, metas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
@@ -20,20 +20,20 @@ from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark, stored_frame
 from interplay.studio.people.person import Person
-from interplay.studio.studies.study import Strict, Study
+from interplay.studio.studies.study import Strict, Study, matching
 from interplay.studio.web.access import Rater, Studio, answering
 from interplay.studio.web.studio_context import StudioContext
 
 logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api")
-UUID = r"^[0-9a-f]{32}$"
+MarkId = Annotated[str, matching("[0-9a-f]{32}", "an id has 32 hexadecimal digits, as those of uuid4().hex")]
 
 
 class GivenMark(Strict):
     """A mark as the page sends it, with how it was set."""
 
-    id: str = Field(pattern=UUID)
+    id: MarkId
     frame: int = Field(ge=0, le=10_000_000)  # the frame on screen
     sign: Literal[1, -1]
     utterance: int | None = Field(default=None, ge=0, le=100_000)
@@ -46,7 +46,7 @@ class GivenMark(Strict):
 class Undone(Strict):
     """The mark to hide."""
 
-    mark: str = Field(pattern=UUID)
+    mark: MarkId
 
 
 class Finish(Strict):

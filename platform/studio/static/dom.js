@@ -50,14 +50,6 @@ export function focusAfterClicks(place, element) {
   }, { capture: true }); // before a dialog opens, which gives the focus back at its end
 }
 
-/** Copies the text of an element, and selects it, so that a person can copy it where the browser refuses to.
- * @param {any} element */
-export function copy(element) {
-  if (element.select) element.select();
-  else getSelection()?.selectAllChildren(element);
-  navigator.clipboard?.writeText(element.value ?? element.textContent).catch(() => {}); // undefined without TLS
-}
-
 /** Replaces what an element holds. @param {Element} element @param {...(Node|string)} children */
 export function fill(element, ...children) {
   element.replaceChildren(...children);

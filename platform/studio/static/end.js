@@ -1,5 +1,6 @@
 // How a study of recordings ended for a person, in place of the work.
-import { byId, copy } from './dom.js';
+import { byId } from './dom.js';
+import { copyOnClick } from './page.js';
 import { word } from './words.js';
 
 /** @param {any} standing */
@@ -10,7 +11,7 @@ export function showEnd(standing) {
   byId('overText').textContent = word(key);
   byId('overCode').hidden = !standing.code;
   byId('code').textContent = standing.code;
-  byId('copy').onclick = () => copy(byId('code'));
+  copyOnClick(byId('copy'), byId('code'));
   byId('back').hidden = !standing.address;
   if (standing.address) byId('back').href = standing.address;
   byId('over').focus(); // which what is hidden now had

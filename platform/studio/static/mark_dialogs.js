@@ -12,6 +12,7 @@ const UNASSIGNABLE = ['Tab', 'Escape', 'Shift', 'Alt', 'Control', 'Meta'];
 function open(...children) {
   fill(byId('dialog'), ...children);
   byId('dialog').showModal();
+  byId('dialog').scrollTop = 0; // where it is higher than the window, the focus has moved it to its end
 }
 
 const close = () => byId('dialog').close();

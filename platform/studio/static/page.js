@@ -114,3 +114,20 @@ export async function guarded(act, topic = 'action') {
     else sayAbout(topic, /** @type {any} */ (error).message, 'bad');
   }
 }
+
+/** Lets a button copy the text of an element, and says so in the element behind the button. Where the browser refuses to,
+ * as without TLS, the text is selected, so that a person can copy it. @param {any} button @param {any} element */
+export function copyOnClick(button, element) {
+  button.onclick = async () => {
+    const said = button.nextElementSibling;
+    said.textContent = ''; // screen readers read a text out that changes
+    if (element.select) element.select();
+    else getSelection()?.selectAllChildren(element);
+    try {
+      await navigator.clipboard.writeText(element.value ?? element.textContent);
+      said.textContent = word('copy.done');
+    } catch {
+      said.textContent = word('copy.selected');
+    }
+  };
+}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -12,14 +15,46 @@ from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "not_needed", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
 MOST_RATERS = 100  # of an episode or a continuation
+LONGEST_TEXT = 20_000  # letters of a text that people or programs send
 MOST = 10**9  # largest number in a study; SQLite holds 64 bits
-NAME = r"^[a-z][a-z0-9-]{0,39}$"
+NAME_RULE = "a name has 1 to 40 of the letters a to z, digits and hyphens, and begins with a letter, as marks-2"
+IN_WORDS = {  # by the type of pydantic's error, in place of its text
+    "model_type": 'this is an object in braces, as {"version": 1}',
+    "model_attributes_type": 'this is an object in braces, as {"version": 1}',
+    "dict_type": 'this is an object in braces, as {"complete": "C1A2"}',
+    "tuple_type": 'this is a list in brackets, as ["one", "two"]',
+    "extra_forbidden": "there is no such field; correct its name, or leave it out",
+    "missing": "this is missing",
+    "string_unicode": "this text holds half of a character (a lone surrogate)",
+}
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused, and nothing changes after reading."""
+    """Unknown fields are refused, and nothing changes after reading. The limit makes pydantic refuse lone surrogates in
+    every text, which could be neither stored nor sent."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=LONGEST_TEXT)
+
+
+def matching(pattern: str, rule: str) -> AfterValidator:
+    """Accepts texts that match a pattern as a whole; `rule` says it in words, with an example."""
+
+    def matched(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(matched)
+
+
+def problems_of(errors: Iterable[Mapping[str, Any]], most: int = 5) -> str:
+    """The first of pydantic's errors as one line, each with its field, without the value that was given."""
+    found = []
+    for each in itertools.islice(errors, most):
+        said = IN_WORDS.get(each["type"], each["msg"]).removeprefix("Value error, ")
+        field = ".".join(str(part)[:40] for part in each["loc"])
+        found.append(f"{field}: {said}" if field else said)
+    return "; ".join(found)
 
 
 class EpisodeChoice(Strict):
@@ -83,7 +118,7 @@ class Consent(Strict):
     """The text that people agree to before anything of theirs is recorded."""
 
     version: int = Field(default=1, ge=1, le=MOST)
-    text: str = Field(min_length=1, max_length=20_000)
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
     must: tuple[str, ...] = ()  # statements that have to be ticked
     may: tuple[str, ...] = ()  # statements that are free
 
@@ -100,7 +135,7 @@ ByOutcome = Annotated[dict[str, str], AfterValidator(_outcomes_only)]
 class Study(Strict):
     """One version of a study."""
 
-    name: str = Field(pattern=NAME)
+    name: Annotated[str, matching("[a-z][a-z0-9-]{0,39}", NAME_RULE)]
     version: int = Field(default=1, ge=1)
     kind: Literal["mark", "judge", "play", "copilot", "evaluate"] = "mark"
     title: str = Field(min_length=1, max_length=200)

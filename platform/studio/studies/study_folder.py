@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from interplay.core.files import write_whole
 from interplay.studio.people.studio_database import StudioDatabase
-from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Study
+from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Study, problems_of
 
 
 class StudyChanged(ValueError):
@@ -122,8 +122,7 @@ def _read(file: Path) -> Study:
     try:
         study = Study.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in error.errors())
-        raise ValueError(f"{file} is no study: {problems}") from error
+        raise ValueError(f"{file} is no study: {problems_of(error.errors())}") from error
     if file.stem != f"{study.name}-v{study.version}":
         raise ValueError(f"{file} holds version {study.version} of {study.name!r}; name it so, or correct it")
     return study

@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from interplay.studio.people.person import Person
-from interplay.studio.studies.study import Strict, Study
+from interplay.studio.studies.study import LONGEST_TEXT, Strict, Study
 from interplay.studio.web.access import Someone, Studio
 from interplay.studio.web.studio_context import StudioContext
 
@@ -20,7 +20,7 @@ class Agreed(Strict):
     """The version and the text that were shown, and the statements that were ticked. Programs were shown no text."""
 
     version: int
-    text: str | None = Field(default=None, max_length=20_000)
+    text: str | None = Field(default=None, max_length=LONGEST_TEXT)
     ticked: tuple[str, ...] = Field(default=(), max_length=50)
 
 

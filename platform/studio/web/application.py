@@ -18,6 +18,7 @@ from interplay.studio.live.studio_sessions import StudioSessions
 from interplay.studio.marks import adjudication_routes, marking_routes
 from interplay.studio.people import entrance_routes, own_data_routes
 from interplay.studio.studies import desk_routes, study_routes
+from interplay.studio.studies.study import problems_of
 from interplay.studio.web import page_routes
 from interplay.studio.web.security import SecurityMiddleware, own_origins
 from interplay.studio.web.studio_context import StudioContext
@@ -67,8 +68,21 @@ async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, status_code=error.status_code)
 
 
-async def _misunderstood(_: Request, error: Exception) -> Response:
+async def _misunderstood(request: Request, error: Exception) -> Response:
     """Says which field is wrong, without repeating what was sent."""
     assert isinstance(error, RequestValidationError)
-    problems = [f"{'.'.join(str(part) for part in wrong['loc'][1:])}: {wrong['msg']}" for wrong in error.errors()[:5]]
-    return JSONResponse({"error": "; ".join(problems)}, status_code=422)
+    first = error.errors()[0]
+    sent = request.headers.get("content-type", "none")
+    if first["type"] == "json_invalid":
+        said = f"the body is no JSON: {first['ctx']['error']}, at character {first['loc'][-1]}"
+    elif first["loc"] == ("body",) and not _is_json(sent):
+        said = f"the body is JSON, with the header Content-Type: application/json; that of this request is {sent[:80]}"
+    else:  # of a field, its name without "body" or "query"
+        said = problems_of([{**each, "loc": each["loc"][1:] or each["loc"]} for each in error.errors()])
+    return JSONResponse({"error": said}, status_code=422)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether FastAPI reads a body of this type as JSON."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))

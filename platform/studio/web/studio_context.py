@@ -26,6 +26,7 @@ from interplay.studio.marks.assignment import Assignments
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.marks.mark_keeper import MarkKeeper
+from interplay.studio.marks.rater_quality import RaterQuality
 from interplay.studio.marks.standing import Progression
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.invitation import Attempts, Invitations, Logins
@@ -107,6 +108,7 @@ class StudioContext:
             served.folder / "films", height=config.size[0], quality=config.quality, limit_gb=config.films_gb
         )
         self._meta = lru_cache(KEPT_METAS)(self.store.meta)
+        self.quality = RaterQuality(self.store, self.store.meta, served.rate)
         limits = config.limits
         self.entrances = RateLimit(limits.entrances_per_minute, seconds=60.0)
         self.marks_a_second = RateLimit(limits.marks_per_second, seconds=1.0)

@@ -31,11 +31,12 @@ onSubmit(byId('form'), async () => {
   try {
     const attempt = localStorage.getItem(ATTEMPT) ?? newId(); // kept until there is an answer, which may be lost
     localStorage.setItem(ATTEMPT, attempt);
-    const { page } = await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform, attempt });
+    const { page } = await post('/api/enter', { code: typed.split(/[#/]/).pop() || code, platform, attempt });
     localStorage.removeItem(ATTEMPT);
     location.assign(page);
     await new Promise((left) => addEventListener('pagehide', left, { once: true })); // until then the button has no effect
   } catch (error) {
     say(byId('message'), error.message, 'bad');
+    if (error.status === 404) byId('typed').hidden = false; // another invitation may be at hand
   }
 });

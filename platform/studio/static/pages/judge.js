@@ -112,7 +112,7 @@ async function judge(done, confirmed = false) {
   if (!ready) return; // pressed again before the next recording is on screen
   const share = watched(film, item.judged_from);
   if (!confirmed && share < LITTLE_WATCHED) {
-    recording.ask('judge.sure', word('finish.unwatched', { share }), 'judge.anyway', () => judge(done, true));
+    recording.ask('judge.sure', word('judge.unwatched', { share }), 'judge.anyway', () => judge(done, true));
     return;
   }
   await recording.end(async (address) => {

@@ -1,7 +1,7 @@
 // The researcher's studies, invitations, people and audit log.
 import { get, post } from '../api.js';
-import { byId, copy, fill, make } from '../dom.js';
-import { begin, say } from '../page.js';
+import { byId, fill, make } from '../dom.js';
+import { begin, copyOnClick, say } from '../page.js';
 import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
@@ -155,9 +155,10 @@ onSubmit(byId('invite'), () =>
     byId('invitation').hidden = false;
     byId('address').value = location.origin + answer.path;
     byId('address').select();
+    byId('copied').textContent = '';
     await show();
   }, 'inviteMessage'));
-byId('copy').addEventListener('click', () => copy(byId('address')));
+copyOnClick(byId('copy'), byId('address'));
 /** The study that is typed. */
 function definition() {
   try {
