@@ -201,13 +201,28 @@ def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int
         for name in given
         if found[name].dtype != np.float32 or found[name].shape != (lead[1], width)
     ]
-    if problems:
+    if problems := problems or _wrong_values(arrays, layout):
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
     try:
         arrays |= _utterances(arrays, found.get("vocabulary"), vocabulary)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the utterances can't be read: {error}") from error
     return arrays, LaneState(RecurrentState(*(found[name] for name in STATE_KEYS)) if given else None)
+
+
+def _wrong_values(arrays: Arrays, layout: Layout) -> list[str]:
+    """What is wrong with the values of arrays whose shapes fit: a bin of no component would be read as another one."""
+    problems = []
+    if "vector" in arrays and not np.isfinite(arrays["vector"]).all():
+        problems.append("vector has NaN or infinity")
+    if "previous" in arrays:
+        for index, (component, bins) in enumerate(zip(layout.world.movement, layout.bins, strict=True)):
+            least, most = arrays["previous"][..., index].min(), arrays["previous"][..., index].max()
+            if not 0 <= least <= most < bins:
+                problems.append(
+                    f"previous[..., {index}], {component.name}, is from {least} to {most}, not 0 to {bins - 1}"
+                )
+    return problems
 
 
 def _utterances(arrays: Arrays, theirs: NDArray[Any] | None, ours: Vocabulary) -> Arrays:

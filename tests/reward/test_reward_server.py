@@ -156,6 +156,11 @@ def test_it_describes_its_inputs(client: Client) -> None:
             f"hidden is float32 [3, {TINY.lstm}], not float32 [b, D], here [2, {TINY.lstm}]",
         ),
         (states(LANES, 4), f"cell is float32 [2, 4], not float32 [b, D], here [2, {TINY.lstm}]"),
+        ({"vector": np.full((STEPS + 1, LANES, 2), np.nan, np.float32)}, "vector has NaN or infinity"),
+        (
+            {"previous": np.full((STEPS + 1, LANES, TINY.actions_per_step, 2), 2, np.int8)},
+            "previous[..., 1], nod, is from 2 to 2, not 0 to 1",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told: str) -> None:
