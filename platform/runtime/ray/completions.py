@@ -13,7 +13,7 @@ import ray
 from ray import ObjectRef
 
 LOST_CHECK_SECONDS = 2.0  # between two looks for results that were not handed over
-LOST_CHECKS = 5  # that one may be late, as on busy cores
+LOST_CHECKS = 5  # looks after which such a result counts as lost: on busy cores, Ray's thread may be late
 
 
 class Completions:
