@@ -27,6 +27,7 @@ from interplay.launch.compose import KEY, compose, is_recorded
 from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.launch.memory_errors import ANY_STAGE, out_of_memory_line
 from interplay.launch.memory_need import remedy
+from interplay.launch.opened_run import nearest_run
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
@@ -140,7 +141,10 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         return 1
     except USER_ERRORS as error:
         notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
-        sys.stderr.write(f"interplay {name}: {_described(error, config.run.root)}\n{notes}")
+        described, near = _described(error, config.run.root), nearest_run(config.run.root)
+        if near and near not in described:  # the name of the run may be mistyped
+            notes += f"  run.name={config.run.root.name} is new.{near}\n"
+        sys.stderr.write(f"interplay {name}: {described}\n{notes}")
         kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")

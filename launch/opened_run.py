@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from interplay.core.files import check_links
-from interplay.core.settings_validation import did_you_mean
+from interplay.core.settings_validation import did_you_mean, nearest
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
 from interplay.stages.rounds import replaced_settings
@@ -86,12 +86,22 @@ def refuse_missing(config: Config) -> None:
         ValueError: there is no such run, or it is a link to a folder that does not exist.
     """
     root = config.run.root
-    if not any((root / part).exists() for part in ("config.json", "store")):  # a damaged config.json may be removed
+    if _is_missing(root):
         check_links(root / "store")
         raise ValueError(
             f"there is no run in {root}; name one with run.name=NAME and, if it is not in runs/, "
             f"run.dir=FOLDER.{did_you_mean(root.name, names_of_runs(root.parent))}"
         )
+
+
+def nearest_run(root: Path) -> str:
+    """' Did you mean ...?' if a run does not exist and another one has a similar name, else ''."""
+    return nearest(root.name, names_of_runs(root.parent)) if _is_missing(root) else ""
+
+
+def _is_missing(root: Path) -> bool:
+    """Whether a folder holds no run; one whose damaged config.json was removed is still a run."""
+    return not any((root / part).exists() for part in ("config.json", "store"))
 
 
 def names_of_runs(folder: Path) -> list[str]:
