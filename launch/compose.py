@@ -174,7 +174,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
     for override in overrides:
         match = KEY.match(override.lstrip("+"))
         if match is None:
-            if override.startswith("+") and override.strip("+"):
+            if override.startswith(("+", "~")) and override.strip("+~"):
                 translated.append(override)
                 continue
             raise SettingsError([no_setting(override, overrides)])
@@ -241,8 +241,6 @@ def no_setting(word: str, words: Sequence[str]) -> str:
         return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
     if word.startswith("hydra/"):
         return f"{word}: {OF_HYDRA}"
-    if word[0] == "~":
-        return f"{word!r} is no setting; leave out what is to have its default"
     if word[0] == "-":
         bare = found[0] if (found := KEY.match(word.lstrip("-"))) else ""
         wrong = _problems_of(bare, [each.lstrip("-") for each in words]) if bare else []

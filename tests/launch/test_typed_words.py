@@ -30,7 +30,6 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["--run.name=x"], "type settings with = and without dashes in front, as run.name=x"),
         (["hydra.run.dir=x"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
         (["hydra/launcher=laptop"], "of interplay sweep; run.dir=FOLDER is the folder of all runs"),
-        (["~run.seed"], "'~run.seed' is no setting; leave out what is to have its default"),
         (["--=x"], "type settings with = and without dashes in front, as run.seed=2"),
         (
             ["--seed=2", "--run.name=x"],
@@ -127,6 +126,11 @@ def test_a_value_of_another_type_is_refused_with_what_to_type(typed: str, told: 
 def test_a_plus_in_front_of_a_setting_changes_nothing() -> None:
     assert compose(["+run.seed=2", "++run.name=2026", "+agent=5m"]).run.root == Path("runs/2026")
     assert compose(["+run.seed=2"]).run.seed == 2
+
+
+def test_a_tilde_in_front_removes_what_a_preset_sets() -> None:
+    kinds, fewer = (compose(["env=room", *typed]).collect.setter.kinds for typed in ([], ["~collect.setter.kinds.go"]))
+    assert "go" in kinds and fewer == {kind: weight for kind, weight in kinds.items() if kind != "go"}
 
 
 @pytest.mark.parametrize(
