@@ -31,6 +31,21 @@ def entered(browser: Browser, studio: StartedStudio, width: int = 1200) -> Itera
     assert not [url for url in asked if not url.startswith((studio.origin, "blob:"))], "a request left the machine"
 
 
+@contextmanager
+def on_a_phone(browser: Browser, page: Page) -> Iterator[Page]:
+    """The same page of the same person on a phone."""
+    phone = browser.new_context(
+        storage_state=page.context.storage_state(),
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+    )
+    touched = phone.new_page()
+    touched.goto(page.url)
+    yield touched
+    phone.close()
+
+
 def agree(page: Page, studio: StartedStudio) -> None:
     """Agrees to the study `marks`, begins it, and reads the rules."""
     page.goto(f"{studio.origin}/consent?study=marks")

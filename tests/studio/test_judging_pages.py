@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from judged_run import add_continuations, judge_study
-from page_visits import states
+from page_visits import on_a_phone, states
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, house, played
 from studio_process import StartedStudio, started
@@ -113,18 +113,10 @@ def test_keys_act_on_the_page_and_not_on_the_button_that_was_clicked_before(page
 def test_a_phone_shows_no_heading_of_keys(page: Page, browser: Browser) -> None:
     keys = page.get_by_role("heading", name="Keys")
     expect(keys).to_be_visible()
-    phone = browser.new_context(
-        storage_state=page.context.storage_state(),
-        viewport={"width": 390, "height": 844},
-        has_touch=True,
-        is_mobile=True,
-    )
-    touched = phone.new_page()
-    touched.goto(page.url)
-    expect(touched.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
-    expect(touched.get_by_role("heading", name="Rules")).to_be_visible()
-    expect(touched.get_by_role("heading", name="Keys")).to_be_hidden()
-    phone.close()
+    with on_a_phone(browser, page) as touched:
+        expect(touched.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
+        expect(touched.get_by_role("heading", name="Rules")).to_be_visible()
+        expect(touched.get_by_role("heading", name="Keys")).to_be_hidden()
 
 
 def test_a_verdict_is_sent_until_the_studio_answers(page: Page, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, SMALL, agree
+from page_visits import FILM_MS, SMALL, agree, on_a_phone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -137,32 +137,24 @@ def test_a_finger_moves_over_the_bar_and_over_the_picture(
     browser: Browser, page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
     agree(page, studio[1])
-    phone = browser.new_context(
-        storage_state=page.context.storage_state(),
-        viewport={"width": 390, "height": 844},
-        has_touch=True,
-        is_mobile=True,
-    )
-    touched = phone.new_page()
-    touched.goto(page.url)
-    expect(touched.get_by_test_id("number")).to_contain_text("frame 0 ", timeout=FILM_MS)
-    touched.get_by_test_id("continue").tap()
-    expect(touched.get_by_text("a finger over the bar")).to_be_visible()
-    expect(touched.get_by_test_id("rules")).to_be_visible()
-    for of_keys in (touched.get_by_role("heading", name="Keys"), touched.get_by_test_id("change-keys")):
-        expect(of_keys).to_be_hidden()
-    touched.get_by_test_id("scrub-picture").tap()
-    touches = phone.new_cdp_session(touched)
-    for place, shares in (("bar", range(30, 90, 10)), ("view", range(80, 20, -10))):
-        touched.get_by_test_id(place).scroll_into_view_if_needed()
-        box = touched.get_by_test_id(place).bounding_box()
-        assert box is not None
-        for share in shares:
-            at = {"x": box["x"] + share / 100 * box["width"], "y": box["y"] + box["height"] / 2}
-            kind = "touchStart" if share == shares[0] else "touchMove"
-            touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [at]})
-            touched.wait_for_timeout(50)
-        touches.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        frame = int(touched.get_by_test_id("number").inner_text().split()[1])
-        assert frame > 130 if place == "bar" else 40 < frame < 80, f"{place}: {frame} of 192"
-    phone.close()
+    with on_a_phone(browser, page) as touched:
+        expect(touched.get_by_test_id("number")).to_contain_text("frame 0 ", timeout=FILM_MS)
+        touched.get_by_test_id("continue").tap()
+        expect(touched.get_by_text("a finger over the bar")).to_be_visible()
+        expect(touched.get_by_test_id("rules")).to_be_visible()
+        for of_keys in (touched.get_by_role("heading", name="Keys"), touched.get_by_test_id("change-keys")):
+            expect(of_keys).to_be_hidden()
+        touched.get_by_test_id("scrub-picture").tap()
+        touches = touched.context.new_cdp_session(touched)
+        for place, shares in (("bar", range(30, 90, 10)), ("view", range(80, 20, -10))):
+            touched.get_by_test_id(place).scroll_into_view_if_needed()
+            box = touched.get_by_test_id(place).bounding_box()
+            assert box is not None
+            for share in shares:
+                at = {"x": box["x"] + share / 100 * box["width"], "y": box["y"] + box["height"] / 2}
+                kind = "touchStart" if share == shares[0] else "touchMove"
+                touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [at]})
+                touched.wait_for_timeout(50)
+            touches.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            frame = int(touched.get_by_test_id("number").inner_text().split()[1])
+            assert frame > 130 if place == "bar" else 40 < frame < 80, f"{place}: {frame} of 192"
