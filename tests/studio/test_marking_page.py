@@ -113,8 +113,8 @@ def test_keys_do_not_press_the_button_that_was_clicked_before(page: Page) -> Non
 @pytest.mark.parametrize("failure", FAILURES)
 def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page, failure: str) -> None:
     page.add_init_script(FAILURES[failure])
-    reloaded(page)
     page.route("**/marks", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
+    reloaded(page)  # after `route`: Chromium may let a request through that is sent as soon as routes are set
     for key in ("j", "k", "z"):  # the undo of a mark follows it
         page.keyboard.press(key)
     message = page.locator("#message")
@@ -134,8 +134,9 @@ def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page,
 
 
 def test_a_mark_that_is_refused_is_named_also_where_the_browser_can_not_store_it(page: Page) -> None:
-    page.evaluate(f"() => {{ {FAILURES['adding']} }}")
     page.route("**/marks", lambda route: route.fulfill(status=410, json={"error": "it can't be read"}))
+    reloaded(page)
+    page.evaluate(f"() => {{ {FAILURES['adding']} }}")
     page.keyboard.press("j")
     lost = "Changes of yours that were not kept: 1. The reason: it can't be read"
     expect(page.locator("#message")).to_contain_text(lost)
