@@ -312,28 +312,6 @@ def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
     assert "Return, held-out" in [each["label"] for each in summary["results"]["headlines"]]
 
 
-@pytest.mark.parametrize(
-    "typed", ["report", "inspect-reward", "score", "serve-reward", "export", "forget p-7qk2mz", "watch", "reindex"]
-)
-def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recorded(tiny(tmp_path))
-    verb, *named = typed.split()
-    said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
-    assert f"there is no run in {tmp_path / 'rum'}" in said and "Did you mean 'run'?" in said
-    assert not (tmp_path / "rum").exists()
-
-
-@pytest.mark.parametrize("verb", ["clone", "evaluate", "replay"])
-def test_a_mistyped_run_is_named_where_a_stage_finds_nothing_in_it(
-    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "is new" not in refused(verb, tiny(tmp_path), capsys)  # no other run has a similar name
-    recorded(tiny(tmp_path))
-    said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
-    assert said.endswith("\n  run.name=rum is new. Did you mean 'run'?\n")
-    assert not (tmp_path / "rum").exists()
-
-
 def test_a_reward_service_whose_port_is_taken_is_refused_before_it_connects_to_ray(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,14 @@ from interplay.launch.sweep import _folder, _forward_stop, combinations, sweep
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
 TINY = ("env=room", "collect.episodes=1", "collect.heldout=1", "collect.lanes=1", "collect.steps=2")
+
+
+@pytest.fixture
+def without_idle_workers() -> Iterator[None]:
+    """Ends joblib's processes, which wait for more work and would be children of other tests."""
+    yield
+    if "joblib" in sys.modules:
+        sys.modules["joblib"].externals.loky.get_reusable_executor().shutdown(wait=True)
 
 
 def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
@@ -94,6 +102,7 @@ def test_an_unknown_launcher_or_setting_of_one_is_refused(
     [[], pytest.param(["hydra/launcher=laptop"], marks=pytest.mark.slow)],
     ids=["one after another", "laptop"],
 )
+@pytest.mark.usefixtures("without_idle_workers")
 def test_a_sweep_makes_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], launcher: list[str]) -> None:
     words = [*TINY, f"run.dir={tmp_path}", "run.name=tiny", "run.seed=1,2", *launcher]
     assert main(["sweep", "collect", *words]) == 0
