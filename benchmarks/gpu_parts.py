@@ -7,8 +7,8 @@
 
 `loop` makes updates as training does, next to a thread that fetches the weights of each, with `learner.check_lag` 0
 and 2. It shows milliseconds an update, of them CPU time of this process, and on a GPU by torch's profiler: kernels
-launched, synchronizing calls, and the share of time that the GPU was busy. Apart from this package only torch and numpy
-are needed.
+launched, synchronizing calls, and milliseconds in which the GPU was busy, which are also given as a share of an update
+without the profiler. Apart from this package only torch and numpy are needed.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ def looped(learner: Learner, given: Sequence[Mapping[str, Any]], count: int) -> 
         return 1e3 * (time.perf_counter() - start) / count, 1e3 * (time.process_time() - cpu) / count
 
 
-def profiled(learner: Learner, given: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """By torch's profiler, an update: kernels launched, synchronizing calls, and the GPU's busy share of the time."""
+def profiled(learner: Learner, given: Sequence[Mapping[str, Any]], wall_ms: float) -> dict[str, float]:
+    """By torch's profiler, an update: kernels launched, synchronizing calls, and milliseconds in which the GPU was
+    busy, also as a share of `wall_ms`, which an update takes without the profiler."""
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=kinds) as profile:
-        wall, _ = looped(learner, given, PROFILED)
+        looped(learner, given, PROFILED)
     events = profile.key_averages()
 
     def calls(names: tuple[str, ...]) -> float:
@@ -85,8 +86,8 @@ def profiled(learner: Learner, given: Sequence[Mapping[str, Any]]) -> dict[str, 
         ]
         return sum(found) / PROFILED
 
-    busy = sum(event.self_device_time_total for event in events) / 1e3 / PROFILED
-    return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy": float(busy / wall)}
+    busy = 1e3 * updates.busy_seconds(profile) / PROFILED
+    return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy_ms": busy, "busy": busy / wall_ms}
 
 
 def loop(options: argparse.Namespace) -> None:
@@ -102,7 +103,7 @@ def loop(options: argparse.Namespace) -> None:
         frames = 1e3 * updates.frames(options.steps, options.lanes) / wall
         show(f"{options.size} {options.way} check_lag={lag}", {"ms": wall, "cpu_ms": cpu, "frames_per_s": frames})
         if learner.device.type == "cuda":
-            show("    profiled", profiled(learner, given))
+            show("    profiled", profiled(learner, given, wall))
 
 
 def gradient(options: argparse.Namespace) -> None:

@@ -289,12 +289,24 @@ def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str
         for _ in range(updates):
             learner.update(**given)
         wall = clock(learner.device) - start
-    events = profile.key_averages()
-    table = events.table(
-        sort_by="self_cuda_time_total" if on_gpu else "self_cpu_time_total", row_limit=15, max_name_column_width=60
-    )
-    busy = sum(event.self_device_time_total for event in events) / 1e6
+    order = "self_cuda_time_total" if on_gpu else "self_cpu_time_total"
+    table = profile.key_averages().table(sort_by=order, row_limit=15, max_name_column_width=60)
+    busy = busy_seconds(profile)
     return f"{table}\nthe GPU was busy {busy / wall:.0%} of {wall:.2f} s" if on_gpu else str(table)
+
+
+def busy_seconds(profile: torch.profiler.profile) -> float:
+    """Seconds in which the GPU ran at least one kernel, copy or fill, by torch's profiler."""
+    spans = [
+        (event.time_range.start, event.time_range.end)
+        for event in profile.events()  # type: ignore[no-untyped-call]  # torch does not annotate it
+        if event.device_type.name == "CUDA" and not event.is_user_annotation
+    ]
+    busy, until = 0.0, 0.0
+    for start, end in sorted(spans):
+        busy += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return busy / 1e6
 
 
 def agreement(device: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from loaded_script import loaded
+from torch.autograd import DeviceType
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
@@ -71,3 +72,19 @@ def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:
     table = benchmark.largest(learner, benchmark.unrolls(learner.agent, 2, 2), updates=1)
     assert "convolution" in table
     assert "Self CPU" in table
+
+
+def test_overlapping_kernels_are_busy_once_and_the_operations_that_launch_them_never(benchmark: ModuleType) -> None:
+    def event(kind: DeviceType, start: float, end: float, is_user_annotation: bool = False) -> SimpleNamespace:
+        time_range = SimpleNamespace(start=start, end=end)
+        return SimpleNamespace(device_type=kind, time_range=time_range, is_user_annotation=is_user_annotation)
+
+    events = [
+        event(DeviceType.CUDA, 20, 50),
+        event(DeviceType.CUDA, 10, 30),  # on another stream
+        event(DeviceType.CUDA, 35, 40),
+        event(DeviceType.CUDA, 60, 70),
+        event(DeviceType.CUDA, 0, 100, is_user_annotation=True),
+        event(DeviceType.CPU, 0, 200),
+    ]
+    assert benchmark.busy_seconds(SimpleNamespace(events=lambda: events)) == pytest.approx(50e-6)
