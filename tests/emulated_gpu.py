@@ -74,7 +74,8 @@ def emulated_gpu() -> Iterator[EmulatedGpu]:
         patch.setattr(torch.cuda, "synchronize", lambda *_: None)
         for name in ("Stream", "Event"):
             patch.setattr(torch.cuda, name, _Nothing)
-        patch.setattr(torch.cuda, "current_stream", _Nothing)
+        for module in (torch.cuda, torch.accelerator):  # Adam asks the second one, which needs a driver
+            patch.setattr(module, "current_stream", _Nothing)
         for name in ("stream", "device"):
             patch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
         autocast = torch.autocast
