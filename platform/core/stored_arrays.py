@@ -47,6 +47,7 @@ def read_arrays(file: Path | io.BytesIO, largest: int | None = None) -> dict[str
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError("it holds one array, and is no .npz")
         with archive:
+            assert archive.zip is not None, "it is open"
             size = sum(each.file_size for each in archive.zip.infolist())
             if largest is not None and size > largest:
                 raise TooManyBytes(f"its arrays have {size} bytes, at most {largest} are taken")
