@@ -25,6 +25,7 @@ from types import TracebackType
 
 import torch
 
+from interplay.core.breakpoints import refuse_breakpoints
 from interplay.launch.machine import usable_cores
 from interplay.launch.memory_need import fit_together
 from interplay.launch.train_baselines import begins_after, refuse_outdated, train_baselines, untrained
@@ -239,6 +240,7 @@ def _obey(messages: Connection) -> None:
 def _train(run: Run, log: WorkerLog) -> None:
     """Trains the baselines of a run, each once its stage has finished; a traceback of an error is printed too."""
     log.capture_output()
+    refuse_breakpoints("the process that trains the baselines", "runtime.concurrent_baselines=false")
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
     os.nice(NICENESS)
     retain_freed_memory()

@@ -17,12 +17,14 @@ from interplay.tracking.run_summary import read_run_summary
 
 
 def watch_run(config: Config) -> int:
-    """Shows the progress of the run until it ends or Ctrl-C."""
+    """Shows the progress of the run until it ends, Ctrl-C, or the reader of the output has ended."""
     root = _root(config)
     try:
         watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:
         sys.stderr.write("no longer watching; the run itself continues\n")
+    except SystemExit:  # of rich, whose output goes to a program that has ended, as `head`
+        return 0
     return 0
 
 

@@ -150,6 +150,9 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         if is_recorded(word):
             problem = "a sweep makes runs of its own, which have recorded nothing yet; type their settings"
             raise SettingsError([f"{word}: {problem}"])
+        if word.startswith("~"):  # removes a setting of a preset, and has no values
+            choices.append([word])
+            continue
         match = KEY.match(word.lstrip("+"))
         if match is None:
             raise SettingsError([no_setting(word, typed)])

@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Errors of the system that SQLite reports under names of its own.
-SYSTEM_ERRORS = {"SQLITE_FULL": errno.ENOSPC, "SQLITE_READONLY": errno.EACCES, "SQLITE_IOERR_WRITE": errno.EIO}
+SYSTEM_ERRORS = {
+    "SQLITE_FULL": errno.ENOSPC,
+    "SQLITE_IOERR_SHMSIZE": errno.ENOSPC,  # of the file through which connections share a log, also to read
+    "SQLITE_IOERR_WRITE": errno.EIO,
+    "SQLITE_READONLY": errno.EACCES,
+}
 
 
 @contextmanager

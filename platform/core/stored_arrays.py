@@ -28,10 +28,18 @@ def read_array(whole: bytes) -> NDArray[Any]:
     return array
 
 
-def read_arrays(file: Path | io.BytesIO) -> dict[str, NDArray[Any]]:
+class TooManyBytes(ValueError):
+    """The arrays of a file are larger than allowed."""
+
+
+def read_arrays(file: Path | io.BytesIO, largest: int | None = None) -> dict[str, NDArray[Any]]:
     """All arrays of a .npz file by name.
 
+    Args:
+        largest: the bytes that they may have together, not compressed; None for any number.
+
     Raises:
+        TooManyBytes: they have more; none has been read.
         OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error: the file can't be read, or is damaged.
     """
     with _PARSING:
@@ -39,4 +47,8 @@ def read_arrays(file: Path | io.BytesIO) -> dict[str, NDArray[Any]]:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError("it holds one array, and is no .npz")
         with archive:
+            assert archive.zip is not None, "it is open"
+            size = sum(each.file_size for each in archive.zip.infolist())
+            if largest is not None and size > largest:
+                raise TooManyBytes(f"its arrays have {size} bytes, at most {largest} are taken")
             return {name: archive[name] for name in archive.files}

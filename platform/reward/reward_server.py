@@ -17,8 +17,8 @@ text. The response holds
 | hidden, cell | float32 [b, D] | the state of the lanes before row T, which is row 0 of the next request |
 
 and the header X-Reward-Version. Errors are JSON {"error": ...}: 400 for an invalid request, 404 and 405 for unknown
-paths and methods, 411 without a Content-Length, 413 for a body that is too large, 500 for an internal error, and 503
-when no replica is left; the server then shuts down.
+paths and methods, 411 without a Content-Length, 413 for a body that is too large, or whose arrays are, 500 for an
+internal error, and 503 when no replica is left; the server then shuts down.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.weights import Weights
 from interplay.core.setting_checks import check_at_least
-from interplay.core.stored_arrays import read_arrays
+from interplay.core.stored_arrays import TooManyBytes, read_arrays
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, checked_score
@@ -60,7 +60,7 @@ class ServeConfig:
 
     host: str = "127.0.0.1"  # this machine only; 0.0.0.0 accepts every machine, without authentication
     port: int = 8765  # 0: any free port
-    largest_mb: int = 512  # size limit of a request
+    largest_mb: int = 512  # size limit of a request, also of its arrays where they are compressed
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -173,14 +173,21 @@ def request_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
     return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
 
 
-def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int) -> tuple[Arrays, LaneState]:
+def read_request(
+    body: bytes, vocabulary: Vocabulary, layout: Layout, width: int, largest: int
+) -> tuple[Arrays, LaneState]:
     """The arrays and lane state of a score request for a model with this vocabulary; `width` is D.
+
+    Args:
+        largest: the bytes that the arrays may have together: a small body can hold large ones, compressed.
 
     Raises:
         RefusedRequest: the body is no .npz, or its arrays don't fit.
     """
     try:
-        found = read_arrays(io.BytesIO(body))
+        found = read_arrays(io.BytesIO(body), largest)
+    except TooManyBytes as error:
+        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{error}: serve.largest_mb") from error
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
     wanted = request_arrays(layout)
@@ -205,7 +212,7 @@ def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
     try:
         arrays |= _utterances(arrays, found.get("vocabulary"), vocabulary)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the utterances can't be read: {error}") from error
     return arrays, LaneState(RecurrentState(*(found[name] for name in STATE_KEYS)) if given else None)
 
@@ -229,7 +236,7 @@ def _utterances(arrays: Arrays, theirs: NDArray[Any] | None, ours: Vocabulary) -
     """The encoded utterances among the arrays, in our vocabulary; `theirs` is JSON, None if it is the same.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: their vocabulary or their tokens are invalid.
+        ValueError, TypeError, KeyError, AttributeError, RecursionError: their vocabulary or their tokens are invalid.
     """
     source = ours if theirs is None else Vocabulary.from_json(str(theirs))
     utterances = {key: arrays[key] for key in UTTERANCE_ARRAYS if key in arrays}
@@ -298,14 +305,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json(HTTPStatus.OK, about)
 
     def _score(self) -> None:
-        arrays, lane_state = read_request(self._body(), self.vocabulary, self.layout, self.width)
+        arrays, lane_state = read_request(self._body(), self.vocabulary, self.layout, self.width, self.largest)
         scored = self.scorer.score(arrays, lane_state)
         self._send(HTTPStatus.OK, write_answer(scored), "application/octet-stream", str(scored.version))
 
     def _version(self) -> None:
         try:
             path = json.loads(self._body())["checkpoint"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, 'send JSON, as {"checkpoint": "PATH"}') from error
         try:
             version = self.scorer.load(str(path))

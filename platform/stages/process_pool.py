@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from interplay.core.breakpoints import refuse_breakpoints
 from interplay.core.stall_watch import StallWatch
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import signals_blocked
@@ -117,6 +118,7 @@ def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, al
     threading.Thread(target=_end_with, args=(alive,), name="watch-parent", daemon=True).start()
     faulthandler.enable()
     torch.set_num_threads(1)
+    refuse_breakpoints("a process of the setting `workers`", "that setting at 0, as collect.workers=0")
     _make_work = partial(make, give_up.is_set)
 
 

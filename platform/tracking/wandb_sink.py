@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 WANDB_HOST = "api.wandb.ai"
 STEP_METRIC = "step"
 RUN_ID_FILE = "wandb_run_id"
+CACHE_VARIABLE = "WANDB_CACHE_DIR"
 WANDB_FILES = ("wandb", RUN_ID_FILE)  # in the folder of a stage
 FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
@@ -50,6 +51,8 @@ class WandbSink(DashboardSink):
     def _begin(self) -> None:
         wandb = self._wandb or importlib.import_module("wandb")
         self._folder.mkdir(parents=True, exist_ok=True)
+        if not _has_cache():
+            os.environ.setdefault(CACHE_VARIABLE, str(self._folder))
         self._run = wandb.init(
             project=self._config.project,
             entity=self._config.entity,
@@ -84,6 +87,16 @@ class WandbSink(DashboardSink):
 
     def _finish(self) -> None:
         self._run.finish()
+
+
+def _has_cache() -> bool:
+    """Whether the folder of caches can be written. Without it, wandb prints its log, as in a container with a read-only
+    home."""
+    try:
+        Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "wandb").expanduser().mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        return False
+    return True
 
 
 def resolve_mode(mode: str) -> str:

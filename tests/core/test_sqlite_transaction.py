@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -64,3 +66,20 @@ def test_a_folder_without_the_right_to_write_is_not_called_damage(
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as whom tests may run, has every right
     found = system_error(raised.value, tmp_path / "none.db")
     assert isinstance(found, PermissionError) and found.filename == str(tmp_path / "none.db")
+
+
+def test_a_disk_too_full_to_read_a_log_is_not_called_damage(tmp_path: Path) -> None:
+    """SQLite writes a file of 32 KB next to a database with a log before it reads one row."""
+    path = tmp_path / "some.db"
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("PRAGMA journal_mode = WAL")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with closing(sqlite3.connect(path)) as opened:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, limits[1]))
+        try:
+            with pytest.raises(sqlite3.OperationalError, match="disk I/O error") as raised:
+                opened.execute("PRAGMA user_version")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    found = system_error(raised.value, path)
+    assert found is not None and (found.errno, found.filename) == (errno.ENOSPC, str(path))

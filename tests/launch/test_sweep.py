@@ -49,6 +49,12 @@ def test_a_plus_in_front_of_a_swept_setting_is_accepted() -> None:
     assert combinations(["+run.seed=1,2"]) == combinations(["run.seed=1,2"])
 
 
+def test_a_setting_of_a_preset_is_removed_in_every_run() -> None:
+    runs = combinations(["run.seed=1,2", "~collect.setter.kinds.go"])
+    assert [run.words[:-1] for run in runs] == [(f"run.seed={n}", "~collect.setter.kinds.go") for n in (1, 2)]
+    assert [run.name for run in runs] == ["run-seed-1", "run-seed-2"]
+
+
 def test_every_sweep_has_a_folder_of_its_own() -> None:
     seeds, more = (combinations([f"run.seed={seeds}"]) for seeds in ("1,2", "1,2,3"))
     told = [_folder(verb, runs, []) for verb in ("collect", "clone") for runs in (seeds, more)]

@@ -198,7 +198,7 @@ def test_tokens_of_no_known_vocabulary_are_refused(client: Client) -> None:
     arrays["heard"][0, 0, 0] = len(WORDS)
     status, said = client.refused("POST", "/score", packed(arrays))
     assert status == 400 and f"0 to {len(WORDS) - 1}: they are of another vocabulary" in said
-    for wrong in ("[]", '{"version": 99}', "no JSON"):
+    for wrong in ("[]", '{"version": 99}', "no JSON", "[" * 5000):
         status, said = client.refused("POST", "/score", packed({**unroll(), "vocabulary": np.array(wrong)}))
         assert status == 400 and "the utterances can't be read" in said
 
@@ -220,6 +220,13 @@ def torn() -> bytes:
     return bytes(whole)
 
 
+def inflating() -> bytes:
+    """A small .npz of a large array."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, image=np.zeros(2**20 + 1, np.uint8))
+    return stream.getvalue()
+
+
 def test_missing_arrays_are_named(client: Client) -> None:
     lacking = {name: array for name, array in unroll().items() if name not in ("image", "last")}
     status, said = client.refused("POST", "/score", packed(lacking))
@@ -233,9 +240,11 @@ def test_missing_arrays_are_named(client: Client) -> None:
         ("POST", "/score", one_array(), 400, "no .npz"),
         ("POST", "/score", torn(), 400, "no .npz"),
         ("POST", "/score", b"x" * (2**20 + 1), 413, "serve.largest_mb"),
+        ("POST", "/score", inflating(), 413, "at most 1048576 are taken: serve.largest_mb"),
         ("GET", "/", b"", 404, "see GET /about"),
         ("GET", "/score", b"", 405, "there is no GET /score"),
         ("POST", "/version", b"[]", 400, "send JSON"),
+        ("POST", "/version", b"[" * 5000, 400, "send JSON"),
         ("POST", "/version", b'{"checkpoint": "nowhere"}', 400, "no checkpoint at nowhere"),
     ],
 )

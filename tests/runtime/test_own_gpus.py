@@ -14,7 +14,7 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.learner_host import DriverTerminal, LearnerHost
+from interplay.runtime.ray.learner_host import LearnerHost
 from interplay.runtime.ray.worker_restarts import remote_class
 
 TIMEOUT_SECONDS = 300.0
@@ -66,9 +66,9 @@ def test_the_learner_sees_the_gpus_reserved_for_it(
     placement: WorkerPlacement, tmp_path: Path, name: str, devices: set[str]
 ) -> None:
     """Both in its own bundle and in one without GPUs."""
-    screen, file = DriverTerminal(is_tty=False, columns=80), tmp_path / "devices"
+    file = tmp_path / "devices"
     placement = remote_class(LearnerHost, placement, name)
-    host = placement.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
+    host = placement.remote(str(tmp_path), False, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         ray.get(host.run.remote(partial(fake_workers.write_visible_gpus, file)), timeout=TIMEOUT_SECONDS)
     finally:

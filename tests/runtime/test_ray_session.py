@@ -53,6 +53,7 @@ class Part:
         return os.getpid()
 
 with cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600), 1):
+    assert "PYTHONBREAKPOINT" not in os.environ  # Ray's debugger would pass over a breakpoint()
     part = ray.remote(Part).remote()
     for _ in range(50):
         ray.get(part.call.remote(), timeout=300)
@@ -71,7 +72,8 @@ print(kept, blocked[0] >> (signal.SIGHUP - 1) & 1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("set_before", "kept"), [(None, 0), ("1000", 50)])
 def test_the_head_records_no_task_events_by_default(set_before: str | None, kept: int) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    removed = ("RAY_", "PYTHONBREAKPOINT")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
     environment["RAY_ADDRESS"] = "127.0.0.1:1"  # as if another cluster had been started on this machine
     if set_before is not None:
         environment[TASK_EVENTS_VARIABLE] = set_before

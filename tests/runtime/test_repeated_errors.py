@@ -73,6 +73,7 @@ def failures(context: LearnerContext, raises: Callable[[], object], reason: str)
     [
         (raise_the_same, "ArithmeticError: no way out of <object object"),
         (raise_in_another_step, "ArithmeticError: no way out\n  raised after .* steps of the episode"),
+        (breakpoint, r"RuntimeError: breakpoint\(\) was called in a worker of Ray, .* with runtime=in_process "),
         (partial(sys.exit, 3), r"SystemExit: 3(.|\n)* exited with 3;"),
     ],
 )

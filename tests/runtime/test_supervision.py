@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -93,6 +95,28 @@ def test_a_learner_that_is_terminated_goes_on_and_answers(tmp_path: Path, capsys
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
     supervise(SupervisedStage("clone", tmp_path / "clone", terminate_itself, wanted, config, crashes, on_accepted=bool))
     assert "the learner goes on" in capsys.readouterr().err
+
+
+def show_widths(context: LearnerContext) -> None:
+    """A stage that ends once its lines are to have 21 columns."""
+    seen, deadline = [0], time.monotonic() + TIMEOUT_SECONDS
+    while seen[-1] != 21 and time.monotonic() < deadline:
+        if (width := shutil.get_terminal_size().columns) != seen[-1]:
+            seen.append(width)
+        time.sleep(0.02)
+    sys.stderr.write(f"columns: {seen}\n")
+
+
+def test_lines_of_the_learner_have_the_width_of_a_terminal_that_is_resized(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widths = itertools.chain([33] * 8, itertools.repeat(21))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((next(widths), 24)))
+    config = RuntimeConfig("ray", start_limit=300)
+    crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
+    supervise(SupervisedStage("clone", tmp_path / "clone", show_widths, wanted, config, crashes, on_accepted=bool))
+    assert "33, 21]" in capsys.readouterr().err
 
 
 def test_a_learner_that_cannot_report_its_status_is_stopped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -32,6 +32,15 @@ def test_what_a_process_cannot_prepare_is_raised_as_it_was() -> None:
         list(map_in_processes(refuse, [1, 2], workers=1))
 
 
+def stopping_to_debug(stopped: Callable[[], bool]) -> Callable[[int], None]:
+    return lambda unit: breakpoint()
+
+
+def test_a_breakpoint_in_a_process_says_where_it_works() -> None:
+    with pytest.raises(RuntimeError, match=r"called in a process of the setting `workers`.*as collect\.workers=0"):
+        list(map_in_processes(stopping_to_debug, [0], workers=1))
+
+
 def hanging(stopped: Callable[[], bool]) -> Callable[[int], int]:
     def work(unit: int) -> int:
         if unit > 0:

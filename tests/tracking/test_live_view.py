@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -315,6 +317,18 @@ def test_ctrl_c_ends_the_watching_alone(
     monkeypatch.setattr(file_verbs, "read_run_summary", interrupted)
     assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 0
     assert "the run itself continues" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_ended_ends_the_watching_in_silence(tmp_path: Path) -> None:
+    run_of(tmp_path / "mine", status_age=1.0)
+    command = [sys.executable, "-c", "from interplay.launch.entry import console; console()", "watch", "run.name=mine"]
+    watching = subprocess.Popen(
+        [*command, f"run.dir={tmp_path}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert watching.stdout is not None and watching.stderr is not None
+    watching.stdout.close()  # as `head` does after some lines
+    with watching.stderr:
+        assert (watching.stderr.read(), watching.wait(300)) == ("", 0)
 
 
 def test_watching_names_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,9 +263,14 @@ sys.stdout.write(Path(sys.argv[1], "wandb_run_id").read_text())
 """
 
 
-def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("home", [None, "/proc/none"])
+def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path, home: str | None) -> None:
+    """Also without a home that can be written."""
     environment = {**os.environ, "PLATFORM_SECRET": "hunter2-in-the-open"}
-    environment.pop("WANDB_API_KEY", None)
+    for name in ("WANDB_API_KEY", "WANDB_CACHE_DIR", "XDG_CACHE_HOME"):
+        environment.pop(name, None)
+    if home is not None:
+        environment["HOME"] = home
     done = subprocess.run(
         [sys.executable, "-c", OFFLINE_RUN, str(tmp_path), "--key=swordfish-typed-by-hand"],
         env=environment,

@@ -25,6 +25,7 @@ from ray.exceptions import AuthenticationError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from interplay.core.breakpoints import keeps_debugger
 from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
@@ -135,7 +136,8 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSessi
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ended, session = threading.Event(), ClusterSession()
     try:
-        found = _connect(config, cpus, ended).address_info
+        with keeps_debugger():
+            found = _connect(config, cpus, ended).address_info
         patience = SLOW_HEAD_SECONDS if config.address is None else RESTARTED_HEAD_SECONDS
         session = ClusterSession(found["raylet_socket_name"], found["gcs_address"], patience)
         yield session

@@ -70,21 +70,17 @@ class LearnerReport:
     accepted: bool  # whether the stage has passed its checks
 
 
-@dataclass(frozen=True)
-class DriverTerminal:
-    """Properties of the driver's stderr, where the learner's output is shown."""
-
-    is_tty: bool
-    columns: int
-
-
 class LearnerHost(WorkerProcess):
-    """Runs a stage, and answers its driver in parallel."""
+    """Runs a stage, and answers its driver in parallel.
+
+    Args:
+        is_tty: whether the driver's stderr, where the output of the stage is shown, is a terminal.
+    """
 
     def __init__(
         self,
         folder: str,
-        terminal: DriverTerminal,
+        is_tty: bool,
         config: RuntimeConfig,
         placement: WorkerPlacement,
         crashes: CrashReports,
@@ -94,8 +90,7 @@ class LearnerHost(WorkerProcess):
         super().__init__(LEARNER, folder, crashes, config, threads=config.threads)
         # The driver requests stops. After this signal Ray would answer no further call, until the stage has ended.
         signal.signal(signal.SIGTERM, lambda number, frame: None)
-        os.environ["COLUMNS"] = str(terminal.columns)
-        self._stderr = StderrRelay(terminal.is_tty)
+        self._stderr = StderrRelay(is_tty)
         sys.stderr = self._stderr
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._stderr, force=True)
         # Read when the driver polls: Ctrl-Z suspends the driver and Ray's own processes, for which workers then wait.
@@ -115,8 +110,13 @@ class LearnerHost(WorkerProcess):
             self._context.close()
 
     @ray.method(concurrency_group="control")
-    def report(self) -> LearnerReport:
-        """Returns new output and the status of every process. Restarts the watchdog, which expires without polls."""
+    def report(self, columns: int) -> LearnerReport:
+        """Returns new output and the status of every process. Restarts the watchdog, which expires without polls.
+
+        Args:
+            columns: of the driver's terminal at present, for the lines of progress.
+        """
+        os.environ["COLUMNS"] = str(columns)
         self._start_watchdog()
         self._seconds = self._clock()
         self._log.truncate()

@@ -40,7 +40,6 @@ from interplay.runtime.ray.cluster_session import (
 from interplay.runtime.ray.learner_context import lack_of_room
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
-    DriverTerminal,
     LearnerHost,
     LearnerReport,
     StageFunction,
@@ -148,11 +147,10 @@ class _LearnerProcess:
         restarts: int,
         counted_restarts: int,
     ) -> None:
-        terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.worker_log(LEARNER).write_header()
         self._work, self._session, self._placement = work, session, placement
         self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
-            str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
+            str(Path.cwd()), sys.stderr.isatty(), work.config, placement, work.crashes, restarts, counted_restarts
         )
         self._pending_report: ObjectRef[Any] | None = None
         self._clock = RunningClock()  # read with every poll: a driver that was suspended could not hear the learner
@@ -187,7 +185,7 @@ class _LearnerProcess:
     def _poll(self, timeout: float = 0.0) -> None:
         """Shows the learner's report if it arrives within `timeout`."""
         if self._pending_report is None:
-            self._pending_report = self._host.report.remote()
+            self._pending_report = self._host.report.remote(shutil.get_terminal_size().columns)
         if not ray.wait([self._pending_report], timeout=timeout)[0]:
             silent = self._clock() - self._reported_at
             if silent > self._work.config.control_limit:

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, TextIO
 
 import ray
 
+from interplay.core.breakpoints import VARIABLE, refuse_breakpoints
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, HeartbeatReading, WorkerReply
@@ -48,6 +50,14 @@ def exit_as_error() -> Iterator[None]:
         raise RuntimeError(f"code that it called exited with {left.code!r}; the traceback says where") from left
 
 
+def _replace_debugger_of_ray() -> None:
+    """Makes `breakpoint()` raise an error, unless the package is installed with which Ray's debugger works: without it
+    Ray continues after a line in the worker's output."""
+    if find_spec("debugpy") is None:
+        os.environ.pop(VARIABLE, None)  # Ray's
+        refuse_breakpoints("a worker of Ray", "runtime=in_process runtime.overlap=false")
+
+
 class WorkerProcess:
     """Setup of a process: working directory, captured output, visible GPUs, torch's threads, stack file, watchdog."""
 
@@ -55,6 +65,7 @@ class WorkerProcess:
         os.chdir(folder)  # paths in the configuration are relative to the folder where the command was run
         self._log = crashes.worker_log(name)
         self._log.capture_output()
+        _replace_debugger_of_ray()
         hide_unassigned_gpus()
         limit_torch_threads(threads)
         self._config = config

@@ -77,12 +77,14 @@ def test_an_error_of_the_learner_leaves_results_and_a_log(config: Path, tmp_path
 
 HEAR = "socket.recv(); socket.recv()"
 SAY_X = "[socket.send(b'x') for _ in range(9) if socket.recv() and socket.recv()]; socket.recv()"
+XFF = r"\xff"
 BAD_LEARNERS = {
     "nothing": ("pass", 2, "has exited with 0 before its 'hello'"),
     "wrong": ("socket.send(b'good day'); socket.recv()", 2, "began with 'good day'"),
+    "long": ("socket.send(b'good day' * 99); socket.recv()", 2, f"began with '{'good day' * 10}'; the first"),
     "dying": (f"socket.send(b'hello'); {HEAR}; sys.exit(3)", 1, "exited with 3 before its answer"),
     "nonsense": (f"socket.send(b'hello'); {SAY_X}", 1, "got 'x'"),
-    "bytes": (f"socket.send(b'hello'); {HEAR}; socket.send(b'\\xff'); socket.recv()", 1, "no text"),
+    "bytes": (f"socket.send(b'hello'); {HEAR}; socket.send(b'\\xff' * 99); socket.recv()", 1, f"b'{80 * XFF}', which"),
 }
 
 

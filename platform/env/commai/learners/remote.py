@@ -15,6 +15,8 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
+SHOWN = 80  # characters of a wrong message
+
 
 class RemoteLearner:
     """The environment's end of the socket.
@@ -47,7 +49,7 @@ class RemoteLearner:
                 self._process = subprocess.Popen(shlex.split(cmd))
             hello = self._receive(hello_limit, "its 'hello'")
             if hello != "hello":
-                raise ValueError(f"the remote learner began with {hello!r}; the first message is 'hello'")
+                raise ValueError(f"the remote learner began with {hello[:SHOWN]!r}; the first message is 'hello'")
         except BaseException:
             self.close()
             raise
@@ -116,7 +118,7 @@ class RemoteLearner:
         try:
             return message.decode()
         except UnicodeDecodeError as broken:
-            raise ValueError(f"the remote learner sent {message!r}, which is no text") from broken
+            raise ValueError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
 
 
 def _zmq() -> Any:
