@@ -17,6 +17,7 @@ class StudioLimits:
     """Upper limits on what a browser may send. Requests over a limit are refused, none is queued."""
 
     body_bytes: int = 64_000  # of one request
+    body_seconds: int = 20  # within which it arrives, and 1 more for each 500 bytes
     marks_per_second: int = 20  # of one login
     entrances_per_minute: int = 10  # of one address
 
