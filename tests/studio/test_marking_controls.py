@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -179,12 +180,17 @@ def test_a_key_that_is_chosen_for_an_action_leaves_the_others(browser: Browser, 
         page.get_by_test_id("change-keys").click()
         page.get_by_test_id("key-plus").press("k")
         expect(page.get_by_test_id("key-minus")).to_have_text("-")
+        expect(page.get_by_test_id("key-minus")).to_have_accessible_name("slip: -")
         page.get_by_test_id("key-undo").press("-")
         expect(page.get_by_test_id("key-minus")).to_have_text("no key")
         page.get_by_test_id("keep-keys").click()
         page.get_by_test_id("bar").focus()
         with page.expect_response("**/marks"):
             page.keyboard.press("k")
+        bar = page.get_by_test_id("bar")
+        expect(bar).to_have_attribute("aria-valuetext", "0:00.00, Progress")
+        page.keyboard.press("ArrowRight")
+        expect(bar).not_to_have_attribute("aria-valuetext", re.compile("Progress"))
     with EpisodeStore(tmp_path / "store") as store:
         assert [mark.sign for mark in store.marks([episode])] == [1]
 
