@@ -45,7 +45,7 @@ def run_crowd(config: Config) -> int:
     found = crowd.crowd(Run(root, config))
     sys.stdout.write(f"The crowd of {root} ({config.crowd.players} players, {config.crowd.raters} raters):\n")
     sys.stdout.write(found.sentences())
-    return 1 if found.errors else 0
+    return 1 if found.errors or found.ended else 0
 
 
 def _warm_up_world(served: ServedRun) -> None:

@@ -17,6 +17,7 @@ class StudioLimits:
     """Upper limits on what a browser may send. Requests over a limit are refused, none is queued."""
 
     body_bytes: int = 64_000  # of one request
+    body_seconds: int = 20  # within which it arrives, and 1 more for each 500 bytes
     marks_per_second: int = 20  # of one login
     entrances_per_minute: int = 10  # of one address
 
@@ -115,14 +116,16 @@ class CrowdConfig:
     players: int = 2  # synthetic people that play, in pairs
     raters: int = 2  # synthetic people that mark
     seconds: float = 60.0  # after which they leave
+    patience: float = 30.0  # seconds after which they leave a studio that has ended, and is not started again
     study: str = "marks"  # that the raters take part in
     speed: float = 4.0  # at which raters watch recordings; 0: they mark at once
     films: bool = True  # whether raters fetch the pictures that a browser would show
 
     def __post_init__(self) -> None:
         wrong = [f"crowd.{name} is at least 0" for name in ("players", "raters", "speed") if getattr(self, name) < 0]
-        if self.seconds <= 0:
-            wrong.append(f"crowd.seconds is above 0, got {self.seconds}")
+        for name in ("seconds", "patience"):
+            if getattr(self, name) <= 0:
+                wrong.append(f"crowd.{name} is above 0, got {getattr(self, name)}")
         if not self.players + self.raters:
             wrong.append("crowd.players and crowd.raters are both 0: nobody would come")
         if wrong:

@@ -51,3 +51,11 @@ def test_a_changed_consent_needs_another_version_once_someone_has_agreed(studio:
     assert given(client) is not None
     assert keep(2, "Another text.").status_code == 200
     assert client.post("/api/mark/marks/next", json={}).json()["standing"]["stage"] == "consent"
+
+
+def test_every_tick_that_is_missing_is_named(studio: StudioContext) -> None:
+    study, client = studio.studies.find("marks"), logged_in(studio, "mark")
+    assert study is not None
+    answer = client.post("/api/studies/marks/consent", json={"version": 1, "ticked": []})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == f"to take part, tick this first: {'; '.join(study.consent.must)}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from judged_run import add_continuations, judge_study
-from small_house import ENV, house, played
+from small_house import ENV, fill_store, house, played
 from studio_client import open_studio
 from studio_process import started
 from test_live_session import ROOM, check_replay, make_world, play, session, settings
@@ -153,6 +153,23 @@ def test_a_crowd_without_a_studio_says_what_to_type(tmp_path: Path, capsys: pyte
     assert typed in refused("crowd", tiny(tmp_path), capsys)
     recorded(tiny(tmp_path))
     assert typed in refused("export", tiny(tmp_path), capsys)
+
+
+def test_a_crowd_leaves_a_studio_that_has_ended(tmp_path: Path) -> None:
+    people = ("crowd.players=0", "crowd.raters=1", "crowd.films=false", "crowd.speed=0")
+    given = tiny(tmp_path, *people, "crowd.seconds=100000", "crowd.patience=1", house=HOUSE)
+    fill_store(tmp_path / "run", 1)
+    with started(tmp_path / "run", ENV) as studio:
+        run = opened(given)
+        crowd = Crowd(run, run.config.crowd)
+
+        def ends_the_studio() -> bool:
+            if crowd.report.counts["recordings marked"]:
+                studio.process.kill()
+            return False
+
+        said = crowd.run(ends_the_studio).sentences()
+    assert f"the studio at {studio.origin} has ended" in said and "interplay studio run.name=run" in said
 
 
 @pytest.mark.slow

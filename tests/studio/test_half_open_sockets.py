@@ -98,6 +98,17 @@ def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_pa
     assert said == ["lift the ball", "and the duck"]
 
 
+def test_a_page_without_pictures_connects_again_by_itself(tmp_path: Path, browser: Browser) -> None:
+    with started(tmp_path, ROOM, CONFIG) as studio:
+        page, line, _ = playing(browser, studio, tmp_path)
+        line.is_half_open = line.is_cut = True
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+        line.is_half_open = line.is_cut = False
+        expect(page.locator("#overlay")).to_be_empty(timeout=SECONDS)
+        wait_until(page, f"window.studio.shown > {page.evaluate('window.studio.shown')}")
+        page.context.close()
+
+
 def test_what_arrives_leaves_the_notice_of_refused_words_and_the_page_in_place(
     tmp_path: Path, browser: Browser
 ) -> None:

@@ -76,6 +76,7 @@ def going_on(researcher: LiveVisitor) -> list[str]:
 @pytest.mark.slow
 def test_no_acknowledged_mark_and_no_finished_episode_is_lost(tmp_path: Path) -> None:
     people = ("crowd.players=4", "crowd.raters=4", "crowd.seconds=1000", "crowd.films=false", "crowd.speed=0.2")
+    people += ("crowd.patience=1000",)  # a busy machine starts a studio slowly
     given = tiny(tmp_path, *people, house=HOUSE)
     interplay("collect", given)
     save_agent(tmp_path / "run", make_world())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -179,30 +180,19 @@ def test_a_key_that_is_chosen_for_an_action_leaves_the_others(browser: Browser, 
         page.get_by_test_id("change-keys").click()
         page.get_by_test_id("key-plus").press("k")
         expect(page.get_by_test_id("key-minus")).to_have_text("-")
+        expect(page.get_by_test_id("key-minus")).to_have_accessible_name("slip: -")
         page.get_by_test_id("key-undo").press("-")
         expect(page.get_by_test_id("key-minus")).to_have_text("no key")
         page.get_by_test_id("keep-keys").click()
         page.get_by_test_id("bar").focus()
         with page.expect_response("**/marks"):
             page.keyboard.press("k")
+        bar = page.get_by_test_id("bar")
+        expect(bar).to_have_attribute("aria-valuetext", "0:00.00, Progress")
+        page.keyboard.press("ArrowRight")
+        expect(bar).not_to_have_attribute("aria-valuetext", re.compile("Progress"))
     with EpisodeStore(tmp_path / "store") as store:
         assert [mark.sign for mark in store.marks([episode])] == [1]
-
-
-def test_a_rater_that_was_logged_out_is_told_so_and_keeps_its_marks(browser: Browser, tmp_path: Path) -> None:
-    fill_store(tmp_path, 1)
-    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
-        agree(page, studio)
-        login = page.context.cookies()
-        page.context.clear_cookies()
-        page.keyboard.press("j")
-        expect(page.locator("#message")).to_contain_text("you are not logged in")
-        assert "saving 1" in page.get_by_test_id("saved").inner_text()
-        page.context.add_cookies(login)
-        expect(page.get_by_test_id("saved")).to_have_text("all saved", timeout=FILM_MS)
-        expect(page.locator("#message")).to_be_empty()
-    with EpisodeStore(tmp_path / "store") as store:
-        assert store.count_marks() == 1
 
 
 def test_what_is_typed_about_an_unusable_recording_is_the_reason(browser: Browser, tmp_path: Path) -> None:

@@ -390,6 +390,8 @@ def test_no_words_of_the_last_recording_are_marked_while_the_next_is_loaded(brow
             page.get_by_test_id("finish").click()
         expect(page.locator("#loading")).to_be_visible()
         expect(page.locator("#dialogue li")).to_have_count(0)
+        for place in ("#number", "#watched"):
+            expect(page.locator(place)).to_be_empty()
         held[0].continue_()
         expect(page.get_by_test_id("plus-0")).to_be_visible(timeout=FILM_MS)
 

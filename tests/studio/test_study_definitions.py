@@ -1,19 +1,24 @@
-"""Two pages on which the definition of one study is changed: the second replaces nothing that it has not shown."""
+"""Definitions of studies: what is refused and why, and two pages that change the same one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from marking_client import filled
 from page_visits import SMALL, entered
 from playwright.sync_api import Browser, expect
+from seated_agents import save_agent
 from small_house import ENV, fill_store
 from studio_client import logged_in, open_studio
 from studio_process import started
+from test_live_protocol import house, researcher
+from test_live_session import make_world
 
+from interplay.studio.live.live_client import LiveRefused
 from interplay.studio.web.studio_context import StudioContext
 
 
@@ -63,6 +68,96 @@ def test_a_refusal_says_the_rule_in_words(studio: StudioContext, field: str, val
     answer = desk.post("/api/desk/studies", json=study)
     assert answer.status_code == 422 and said in answer.json()["error"]
     assert not re.search(r"[$^]|Value error", answer.json()["error"])
+
+
+COPILOT = {"setter": "scripted", "solver": "scripted"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        (
+            "play",
+            {"raters": 2, "checks": {"gold_share": 0.2}},
+            "raters, checks: has no effect in a study of the kind play",
+        ),
+        ("play", {"order": "newest", "continuations": {"round": 1}}, "continuations, order: has no effect"),
+        ("mark", {"live": {"seconds": 60}}, "live: has no effect in a study of the kind mark"),
+        ("play", {"live": {"take_over_by": "moving"}}, "live.take_over_by: has no effect without a co-pilot"),
+        (
+            "play",
+            {"live": {"setter": "scripted", "card": "Ask"}},
+            "live.card: has no effect where no person is the setter",
+        ),
+        (
+            "play",
+            {"live": {"prompts": "free", "modifier_chance": 0.1}},
+            "live.modifier_chance: has no effect with prompts",
+        ),
+        (
+            "play",
+            {"live": {"solver": "scripted", "no_partner": "wait"}},
+            "live.no_partner: has no effect where one person",
+        ),
+        (
+            "copilot",
+            {"live": {"solver": "scripted", "copilot": "none"}},
+            "live.copilot is a person in a study of the kind copilot",
+        ),
+        (
+            "copilot",
+            {"live": {**COPILOT, "prompts": "free"}},
+            "live.prompts: has no effect where no person is the setter",
+        ),
+        (
+            "evaluate",
+            {"live": {"agents": ["clone"], "solver": "person"}},
+            "live.solver: has no effect in a study of the kind",
+        ),
+    ],
+)
+def test_what_has_no_effect_is_refused(studio: StudioContext, kind: str, fields: dict[str, Any], said: str) -> None:
+    study = {"name": "new", "title": "New", "kind": kind, "consent": {"text": "Read this."}, **fields}
+    answer = logged_in(studio, "research").post("/api/desk/studies", json=study)
+    assert answer.status_code == 422 and said in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "live"),
+    [
+        ("play", {"prompts": "free", "card": "Ask", "no_partner": "wait", "on_leave": "stand_in", "seconds": 60}),
+        ("play", {"solver": "scripted", "modifier_chance": 0.1}),
+        ("copilot", {**COPILOT, "take_over_by": "moving"}),
+        ("copilot", {"solver": "scripted", "no_partner": "wait", "prompts": "free"}),
+    ],
+)
+def test_what_has_an_effect_is_kept(studio: StudioContext, kind: str, live: dict[str, Any]) -> None:
+    study = {"name": "new", "title": "New", "kind": kind, "consent": {"text": "Read this."}, "live": live}
+    answer = logged_in(studio, "research").post("/api/desk/studies", json=study)
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.slow
+def test_a_study_of_agents_that_can_not_play_is_refused(tmp_path: Path) -> None:
+    save_agent(tmp_path, make_world())
+    save_agent(tmp_path / "round-2", make_world(), stage="reinforce")
+    (tmp_path / "round-2" / "reinforce" / "stage.json").write_text("{}")
+    consent = {"text": "Read this."}
+    with house(tmp_path) as studio:
+        desk = researcher(studio)
+        for kind, live, said in (
+            ("play", {"solver": "clnoe"}, "live.solver is person, scripted or an agent: "),
+            ("play", {"solver": "clnoe"}, "name a stage that has been trained (clone, round-2/reinforce)"),
+            ("play", {"setter": "clone"}, "live.setter is person, scripted or an agent: the agent of "),
+            ("evaluate", {"agents": ["clone", "clnoe"]}, "live.agents: "),
+        ):
+            study = {"name": "new", "title": "New", "kind": kind, "consent": consent, "live": live}
+            with pytest.raises(LiveRefused, match=re.escape(said)) as refused:
+                desk.post("/api/desk/studies", study)
+            assert refused.value.status == 422
+        agents = ["clone", "round-2/reinforce", "reinforce"]
+        study = {"name": "new", "title": "New", "kind": "evaluate", "consent": consent, "live": {"agents": agents}}
+        assert desk.post("/api/desk/studies", study)["name"] == "new"
 
 
 @pytest.mark.browser

@@ -76,13 +76,30 @@ class SeatedAgents:
         """
         folder = stage_folder(self._root, newest_round(self._root), name).checkpoints
         if not folder.exists() and not Path(name).exists():
-            raise CheckpointError(f"{self._root} has no checkpoint of {name!r}: name a stage as 'clone', or a path")
+            there = ", ".join(self._trained()) or "none so far"
+            raise CheckpointError(
+                f"{self._root} has no checkpoint of {name!r}; name a stage that has been trained ({there}), or "
+                "give the path of a checkpoint"
+            )
         found = check_description(read(folder if folder.exists() else Path(name)))
         check_same_world(found, spec)
         plays = found.description.get("role") or spec.solver
         if plays != role:
             raise CheckpointError(f"the agent of {found.path} plays the {plays}, not the {role}")
         return found
+
+    def _trained(self) -> list[str]:
+        """The stages with a checkpoint, each by a name that `find` takes."""
+        files = [
+            file for depth in ("*", "round-*/*") for file in self._root.glob(f"{depth}/checkpoints/*/checkpoint.json")
+        ]
+        folders = {file.parents[2] for file in files}
+        names = {folder.relative_to(self._root).as_posix() for folder in folders}
+        newest = newest_round(self._root)
+        return sorted(
+            name if "/" in name or stage_folder(self._root, newest, name).path in folders else f"round-1/{name}"
+            for name in names
+        )
 
     def begin(self, seat: Hashable, path: Path, role: str, spec: WorldSpec, seed: int) -> None:
         """Seats an agent at the start of an episode. Raises CheckpointError."""

@@ -1,12 +1,16 @@
-"""A crowd: synthetic people that enter by an invitation, each in a thread of its own, until time is up."""
+"""A crowd: synthetic people that enter by an invitation, each in a thread of its own, until time is up or the studio
+has ended."""
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.client import HTTPException
+from urllib.parse import urlsplit
 
+from interplay.core.typed_name import typed_name
 from interplay.runtime.interruption import StopRequest
 from interplay.stages.run import Run
 from interplay.stages.studio_config import CrowdConfig
@@ -23,6 +27,7 @@ CODE_SECONDS = 3600.0
 ENTRANCE_SECONDS = 2.0  # before another try where too many enter at once
 JOIN_SECONDS = 30.0  # for people to stop
 POLL_SECONDS = 0.1
+LOOK_SECONDS = 1.0  # between two looks whether the studio is there
 TOO_MANY = 429
 
 
@@ -41,7 +46,7 @@ class Crowd:
         self._shared = CrowdShared(run, config, CrowdTruth(run.root), self.report)
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> CrowdReport:
-        """Admits everyone, and returns what they did after `seconds`, or once `stopped` says so."""
+        """Admits everyone, and returns what they did after `seconds`, once `stopped` says so, or without a studio."""
         began = time.monotonic()
         players = self._entered("play", self._config.players, stopped)
         raters = self._entered("mark", self._config.raters, stopped)
@@ -50,15 +55,28 @@ class Crowd:
         threads = [threading.Thread(target=self._guarded, args=(each.run,), daemon=True) for each in people]
         for thread in threads:
             thread.start()
-        until = time.monotonic() + self._config.seconds
-        while time.monotonic() < until and not stopped() and any(thread.is_alive() for thread in threads):
-            self._shared.stop.wait(POLL_SECONDS)
+        self._wait(threads, stopped)
         self._shared.stop.set()
         for thread in threads:
             thread.join(JOIN_SECONDS)
         self.report.count("people", len(people))
         self.report.count("seconds", round(time.monotonic() - began))
         return self.report
+
+    def _wait(self, threads: Sequence[threading.Thread], stopped: Callable[[], bool]) -> None:
+        now = time.monotonic()
+        until, there, look = now + self._config.seconds, now, now
+        while (now := time.monotonic()) < until and not stopped() and any(thread.is_alive() for thread in threads):
+            if now >= look:
+                there = now if _is_listening(self._origin) else there
+                look = now + LOOK_SECONDS
+            if now - there > self._config.patience:
+                self.report.ended = (
+                    f"the studio at {self._origin} has ended, and nothing was there for {self._config.patience:g} s; "
+                    f"to go on, type in another terminal: interplay studio {typed_name(self._run.root)}"
+                )
+                return
+            self._shared.stop.wait(POLL_SECONDS)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
@@ -85,6 +103,18 @@ class Crowd:
                 entered.append(visitor)
                 break
         return entered
+
+
+def _is_listening(origin: str) -> bool:
+    parts = urlsplit(origin)
+    try:
+        address = (str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80))
+        socket.create_connection(address, timeout=LOOK_SECONDS).close()
+    except TimeoutError:  # a busy studio
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def crowd(run: Run) -> CrowdReport:

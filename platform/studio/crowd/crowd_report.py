@@ -17,6 +17,7 @@ class CrowdReport:
         self.counts: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self._seconds: dict[str, list[float]] = defaultdict(list)
+        self.ended = ""  # why the crowd left early
         self.marks: list[str] = []  # ids that the studio acknowledged and that were not undone
 
     def count(self, what: str, by: int = 1) -> None:
@@ -48,7 +49,8 @@ class CrowdReport:
     def sentences(self) -> str:
         """The report as lines of text."""
         found = self.to_json()
-        lines = [f"  {what}: {count}" for what, count in found["counts"].items()]
+        lines = [f"  {self.ended}"] if self.ended else []
+        lines += [f"  {what}: {count}" for what, count in found["counts"].items()]
         lines += [
             f"  {what}: median {ms['p50']:.0f} ms, 95% within {ms['p95']:.0f} ms ({ms['n']} times)"
             for what, ms in found["ms"].items()

@@ -110,6 +110,17 @@ class StudioSessions:
             self._found[agent, seat] = await check
         return None
 
+    async def check_agents(self, study: Study) -> None:
+        """Raises AgentRefused if an agent that the study names can't play, ConnectionError if none can be loaded."""
+        named = {study.live.setter, study.live.solver, *study.live.agents}
+        for seat, agent in self._agents_of(study) if study.is_live else ():
+            if agent in named:
+                try:
+                    await self.agents.check(agent, seat)
+                except AgentRefused as error:
+                    field = "agents" if study.live.agents else f"{seat} is person, scripted or an agent"
+                    raise AgentRefused(f"live.{field}: {error}") from error
+
     def session_of(self, person: str, *, practice: bool = False) -> tuple[HostedSession, str] | None:
         """The session in which a person sits, and the seat; or the practice room of that person."""
         for session in self.sessions.values():

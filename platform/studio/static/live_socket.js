@@ -25,12 +25,16 @@ export class LiveSocket {
     this.closed = on.closed;
   }
 
-  /** Gives up an open connection that does not answer; the browser itself may notice minutes later. */
+  /** Gives up a connection that does not answer, also one that does not open; the browser itself may notice minutes later. */
   drop() {
-    if (this.socket.readyState !== WebSocket.OPEN) return;
+    if (this.socket.readyState > WebSocket.OPEN) return;
     this.socket.onmessage = this.socket.onclose = null;
     this.socket.close();
     this.closed('', 1006);
+  }
+
+  get isOpen() {
+    return this.socket.readyState === WebSocket.OPEN;
   }
 
   /** @param {ArrayBuffer} data @param {(frame: number, jpeg: Blob) => void} picture */
@@ -47,7 +51,7 @@ export class LiveSocket {
 
   /** Sends what is held and the degrees to the right and up. @param {number} held @param {number} right @param {number} up */
   move(held, right, up) {
-    if (this.socket.readyState !== WebSocket.OPEN) return;
+    if (!this.isOpen) return;
     const view = new DataView(new ArrayBuffer(INPUT_BYTES));
     view.setUint8(0, 1);
     view.setUint32(4, held >>> 0, true);
@@ -61,7 +65,7 @@ export class LiveSocket {
 
   /** Sends a message; false without a connection. @param {string} kind @param {any} [fields] */
   send(kind, fields = {}) {
-    if (this.socket.readyState !== WebSocket.OPEN) return false;
+    if (!this.isOpen) return false;
     this.socket.send(JSON.stringify({ kind, ...fields }));
     return true;
   }

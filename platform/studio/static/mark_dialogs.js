@@ -83,18 +83,23 @@ export function showResults(result, act) {
 export function changeKeys(keys, keep) {
   /** @type {Object<string, string>} */ let changed = { ...DEFAULT_KEYS, ...keys };
   const names = () => Object.values(changed).map((each) => readable(each).join('  ') || word('keys.none'));
+  const label = (/** @type {string} */ action, /** @type {string} */ name) => `${word(`key.${action}`)}: ${name}`;
   const rows = Object.keys(DEFAULT_KEYS).map((action, number) => make('tr', {},
     make('td', { text: word(`key.${action}`) }),
     make('td', {}, make('button', {
       class: 'small',
       data: `key-${action}`,
       text: names()[number],
+      'aria-label': label(action, names()[number]),
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
         if (UNASSIGNABLE.includes(event.key)) return;
         event.preventDefault();
         event.stopPropagation();
         changed = assigned(changed, action, keyName(event));
-        byId('dialog').querySelectorAll('[data-testid^=key-]').forEach((/** @type {any} */ button, /** @type {number} */ i) => { button.textContent = names()[i]; });
+        byId('dialog').querySelectorAll('[data-testid^=key-]').forEach((/** @type {any} */ button, /** @type {number} */ i) => {
+          button.textContent = names()[i];
+          button.ariaLabel = label(Object.keys(DEFAULT_KEYS)[i], names()[i]);
+        });
       },
     }))));
   open(

@@ -1,7 +1,7 @@
 // What was marked stays here, across reloads and crashes, until the studio has acknowledged it. Where the browser can't
 // store it, as in a private window, it stays in the page.
 import { get, post, Refused } from './api.js';
-import { ANSWER_MS } from './waiting.js';
+import { ANSWER_MS, whenBack } from './waiting.js';
 import { word } from './words.js';
 
 const NAME = 'interplay-outbox';
@@ -53,6 +53,7 @@ export class Outbox {
     this.database.catch((error) => this.stopStoring(error));
     this.wake = () => {}; // ends the pause before the next try
     addEventListener('online', () => this.wake());
+    whenBack(() => this.wake());
   }
 
   /** @param {IDBTransactionMode} mode */
@@ -158,10 +159,10 @@ export class Outbox {
             this.onRefused(path, body, message);
             continue;
           } else {
-            this.problem = status === 401 ? message : 'waiting';
+            this.problem = status === 401 ? word('studio.logged_out') : 'waiting';
           }
           this.report();
-          await this.pause(wait);
+          await this.pause(status === 401 ? Infinity : wait);
           wait = Math.min(2 * wait, LONGEST_WAIT);
         }
       }
@@ -170,11 +171,11 @@ export class Outbox {
     }
   }
 
-  /** Waits, at most until the network is back. @param {number} ms */
+  /** Waits, at most until the network or the person is back. @param {number} ms Infinity: only until then */
   pause(ms) {
     return new Promise((resolve) => {
       this.wake = () => resolve(undefined);
-      setTimeout(resolve, ms);
+      if (ms < Infinity) setTimeout(resolve, ms);
     });
   }
 

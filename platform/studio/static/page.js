@@ -99,6 +99,11 @@ export function sayPaused(paused) {
   wasPaused = paused;
 }
 
+/** Says that the login of the page has ended, or takes that back. @param {boolean} isOver */
+export function sayLoggedOut(isOver) {
+  sayAbout('login', isOver ? word('studio.logged_out') : '', 'bad');
+}
+
 /** Says that a film lacks pictures. @param {any} error */
 export function sayGaps(error) {
   sayAbout('film', word('film.gaps', { problem: error.message }), 'bad');

@@ -1,4 +1,6 @@
 // Playing a film, and moving it with the pointer.
+import { word } from './words.js';
+
 const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
 const LONGEST_PAUSE = 1000; // milliseconds between two pictures; after more, the page was hidden or the computer slept
 
@@ -84,6 +86,12 @@ export function loadedParts(film) {
 
 /** The time of a frame of a film. @param {any} film @param {number} frame */
 export const clock = (film, frame) => minutes(frame / film.plan.rate);
+
+/** The moment on screen with its marks, for screen readers. @param {any} film @param {import('./mark_edits.js').Mark[]} marks */
+export function spokenMoment(film, marks) {
+  const here = marks.filter(({ shown }) => shown === film.shown);
+  return [clock(film, Math.max(0, film.shown)), ...here.map(({ sign }) => word(sign > 0 ? 'mark.plus' : 'mark.minus'))].join(', ');
+}
 
 /** Seconds as 1:02.50. @param {number} seconds */
 export function minutes(seconds) {

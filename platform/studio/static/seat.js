@@ -12,6 +12,7 @@ import { word } from './words.js';
 const INPUT_MS = 1000 / 60;
 const SIGN_OF_LIFE_MS = 500;
 const RECONNECT_MS = 1000;
+const SILENT_MS = 5000; // without a further picture while the world plays, or until a connection is open: it is given up
 /** Codes of a connection that broke: without a reason, without an answer for a while, by a restart of the studio. */
 const LOST = [1006, 1011, 1012];
 const GONE = 4404; // the session has ended for this person
@@ -51,12 +52,14 @@ export function play(session, seat, about, practicing = false) {
   /** @type {SeatKeys | null} */ let keys = null;
   /** @type {any} */ let hello = null;
   let playing = false, over = false, leaving = false, slow = false, steers = seat !== 'copilot';
+  let pictured = 0; // when the last picture came over this connection; 0: none so far, as while the world is compiled
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
   /** @param {number} frame @param {Blob} jpeg */
   async function picture(frame, jpeg) {
+    pictured = performance.now();
     const image = await createImageBitmap(jpeg);
     if (over || frame < shown.shown) return image.close();
     if (canvas.width !== image.width || canvas.height !== image.height) {
@@ -99,6 +102,7 @@ export function play(session, seat, about, practicing = false) {
     /** @param {any} message */
     hello(message) {
       hello = message;
+      pictured = 0;
       socket.shown = shown.shown = 0;
       keys ??= new SeatKeys(canvas, message.controls, () => send(true));
       active = performance.now();
@@ -143,6 +147,7 @@ export function play(session, seat, about, practicing = false) {
     /** @param {any} message */
     state(message) {
       playing = message.state === 'playing';
+      pictured &&= performance.now();
       const { state, why, seconds: left } = message;
       const key = state === 'paused' && left === undefined ? 'stopped' : state;
       overlay.show((seconds) => (playing ? '' : word(`play.state_${key}`, { why, seconds })), left);
@@ -223,6 +228,8 @@ export function play(session, seat, about, practicing = false) {
       },
     });
     socket.shown = shown.shown;
+    const opening = socket;
+    setTimeout(() => !opening.isOpen && opening.drop(), SILENT_MS);
   }
 
   let active = performance.now();
@@ -257,6 +264,7 @@ export function play(session, seat, about, practicing = false) {
   function send(now = false) {
     if (over || !keys || !isThere()) return;
     const at = performance.now();
+    if (playing && hello.pictures && pictured && at - pictured > SILENT_MS) return socket.drop();
     if (at - last < INPUT_MS && keys.held() === held) return;
     const [right, up] = playing ? keys.moved(Math.min(0.1, (at - last) / 1000)) : [0, 0];
     if (!now && !right && !up && keys.held() === held && at - last < SIGN_OF_LIFE_MS) return;

@@ -1,6 +1,6 @@
 // What a page does while the studio is slow or does not answer: it says so, and goes on by itself.
 import { post, Refused } from './api.js';
-import { sayAbout } from './page.js';
+import { sayAbout, sayLoggedOut } from './page.js';
 import { word } from './words.js';
 
 export const ANSWER_MS = 20_000; // after which a request is sent again: a connection may be dead without an error
@@ -63,16 +63,28 @@ export function postUntilAnswered(path, body) {
 }
 
 /** Looks every few seconds while the page is visible, and when it is visible again, for what other browsers and the
- * researcher have changed. One look at a time; one that fails is made again. @param {() => Promise<any>} look */
+ * researcher have changed. One look at a time; one that fails is made again. Without a login the page says so, and looks
+ * only when the person comes back to it. @param {() => Promise<any>} look */
 export function lookRegularly(look) {
   let looking = false;
+  let timer = setInterval(begin, LOOK_MS);
   async function begin() {
     if (looking || document.hidden) return;
     looking = true;
-    await look().catch(() => {}); // what can't be sent is reported where it is sent
+    const isLoggedOut = await look().then(() => false, ({ status }) => status === 401); // what can't be sent is reported elsewhere
     looking = false;
+    if (isLoggedOut === !timer) return;
+    sayLoggedOut(isLoggedOut);
+    clearInterval(timer);
+    timer = isLoggedOut ? 0 : setInterval(begin, LOOK_MS);
   }
-  setInterval(begin, LOOK_MS);
-  addEventListener('focus', begin);
+  whenBack(begin);
   document.addEventListener('visibilitychange', begin);
+}
+
+/** Calls back when the person comes back to the page, and when someone has logged in in another tab, which changes the
+ * storage that the tabs share. @param {() => void} act */
+export function whenBack(act) {
+  addEventListener('focus', act);
+  addEventListener('storage', act);
 }

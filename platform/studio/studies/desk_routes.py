@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, HTTPException
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from interplay.core.typed_name import typed_name
+from interplay.stages.live_config import PERSON
+from interplay.studio.agents.agents_host import AgentRefused
 from interplay.studio.live.live_routes import Sessions
 from interplay.studio.marks.assignment import TESTS
 from interplay.studio.marks.mark_choice import SCORED
@@ -24,8 +27,12 @@ from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter(prefix="/api/desk")
 DAY = 86400.0
-# Fields without effect in a study of the kind `judge`.
-IDLE_IN_JUDGING = ("live", "episodes", "order", "random_share", "checks", "qualification")
+OF_MARKING = ("episodes", "order", "random_share", "checks", "qualification")
+IDLE = {  # fields without effect, by the kind of a study; in the others people play
+    "mark": ("live", "continuations"),
+    "judge": ("live", *OF_MARKING),
+}
+IDLE_IN_PLAY = ("continuations", "raters", *OF_MARKING)
 
 
 class Invited(Strict):
@@ -65,11 +72,21 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
 
 
 @router.post("/studies")
-def keep_study(study: Study, studio: Studio, person: Researcher, replaces: str | None = None) -> dict[str, Any]:
+async def keep_study(
+    study: Study, studio: Studio, live: Sessions, person: Researcher, replaces: str | None = None
+) -> dict[str, Any]:
     """Keeps a study; if someone has taken part, as a new version.
 
     `replaces` is the `revision` of the study from which it was made: 409 if another one has this name now.
     """
+    await run_in_threadpool(_check, studio, study)
+    with answering(AgentRefused, 422), answering(ConnectionError, 503):
+        await live.check_agents(study)
+    return await run_in_threadpool(_keep, studio, study, person.id, replaces)
+
+
+def _check(studio: StudioContext, study: Study) -> None:
+    """Refuses, by 422, a study in which people could not take part as it says."""
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
         raise HTTPException(
@@ -83,11 +100,15 @@ def keep_study(study: Study, studio: Studio, person: Researcher, replaces: str |
     if study.is_live:
         with answering(ValueError, 422):
             studio.served.live_config(study)
-    if problem := _idle_fields(study) or (_nothing_to_judge(studio, study) if study.kind == "judge" else ""):
+    problem = _idle_fields(study) or (_idle_in_live(studio, study) if study.is_live else "")
+    if problem := problem or (_nothing_to_judge(studio, study) if study.kind == "judge" else ""):
         raise HTTPException(422, problem)
+
+
+def _keep(studio: StudioContext, study: Study, person: str, replaces: str | None) -> dict[str, Any]:
     with answering(ValueError, 422), answering(StudyChanged, 409):
         kept = studio.studies.keep(study, replaces)
-    studio.audit.note("study", person.id, study=kept.name, version=kept.version)
+    studio.audit.note("study", person, study=kept.name, version=kept.version)
     return _shown(kept)
 
 
@@ -180,9 +201,28 @@ def _shown(study: Study) -> dict[str, Any]:
 
 def _idle_fields(study: Study) -> str:
     """What is stated and has no effect; empty without any."""
-    idle = IDLE_IN_JUDGING if study.kind == "judge" else ("continuations",)
-    stated = [name for name in idle if getattr(study, name) != Study.model_fields[name].default]
+    stated = [
+        name for name in IDLE.get(study.kind, IDLE_IN_PLAY) if getattr(study, name) != Study.model_fields[name].default
+    ]
     return f"{', '.join(stated)}: has no effect in a study of the kind {study.kind}; leave it out" if stated else ""
+
+
+def _idle_in_live(studio: StudioContext, study: Study) -> str:
+    """What `live` states and has no effect, because of the kind or next to other settings; empty without any."""
+    live, evaluates = studio.served.live_config(study), study.kind == "evaluate"
+    if study.kind == "copilot" and live.copilot != PERSON:
+        return "live.copilot is a person in a study of the kind copilot; leave it out"
+    idle = {
+        "in a study of the kind evaluate": ("setter", "solver", "copilot") if evaluates else (),
+        "where no person is the setter": () if live.setter == PERSON else ("prompts", "card", "modifier_chance"),
+        "with prompts=free or a card": ("modifier_chance",) if live.prompts == "free" or live.card else (),
+        "without a co-pilot": () if live.copilot == PERSON else ("take_over_by",),
+        "where one person plays": ("no_partner", "on_leave") if [*live.seats.values()].count(PERSON) == 1 else (),
+    }
+    for reason, names in idle.items():
+        if stated := [f"live.{name}" for name in names if getattr(study.live, name) is not None]:
+            return f"{', '.join(stated)}: has no effect {reason}; leave it out"
+    return ""
 
 
 def _nothing_to_judge(studio: StudioContext, study: Study) -> str:

@@ -70,6 +70,6 @@ def agree(
         raise HTTPException(409, "the text has changed; reload the page and read the new one")
     missing = [statement for statement in consent.must if statement not in ticked]
     if missing:
-        raise HTTPException(422, f"without this you can't take part: {missing[0]}")
+        raise HTTPException(422, f"to take part, tick this first: {'; '.join(missing)}")
     studio.people.agree(person.id, study.name, version, consent.text, ticked)
     studio.audit.note("consent", person.id, study=study.name, version=version)

@@ -57,7 +57,7 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     config = studio.served.config
-    app.add_middleware(SecurityMiddleware, origins=own_origins(config, port), body_bytes=config.limits.body_bytes)
+    app.add_middleware(SecurityMiddleware, origins=own_origins(config, port), limits=config.limits)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _misunderstood)
     return app

@@ -1,4 +1,4 @@
-"""Protection against other sites and oversized requests, in front of every route.
+"""Protection against other sites and against oversized and stalled requests, in front of every route.
 
 A request must carry a `Host` of the studio; one that may change something, and every socket, also its `Origin`.
 Otherwise a page of another site could act with the cookie of a person, or read the studio through a name of its own
@@ -7,17 +7,20 @@ that resolves to this machine (DNS rebinding).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from interplay.stages.studio_config import StudioConfig
+from interplay.stages.studio_config import StudioConfig, StudioLimits
 
 SAFE_METHODS = ("GET", "HEAD")  # these change nothing
 POLICY = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'"
 SCHEME_PORTS = {"http": ":80", "https": ":443"}
+SLOWEST_BODY = 500  # bytes a second, at which an upload may take longer than `body_seconds`
 REFUSED_SOCKET = 1008  # WebSocket close code: policy violation
 
 
@@ -32,13 +35,16 @@ def own_origins(config: StudioConfig, port: int) -> frozenset[str]:
 
 
 class SecurityMiddleware:
-    """Refuses foreign and oversized requests, and adds the headers that every answer carries."""
+    """Refuses foreign, oversized and stalled requests, and adds the headers that every answer carries.
 
-    def __init__(self, app: ASGIApp, *, origins: Collection[str], body_bytes: int) -> None:
+    HEAD is answered as GET; the server leaves the body out.
+    """
+
+    def __init__(self, app: ASGIApp, *, origins: Collection[str], limits: StudioLimits) -> None:
         self._app = app
         self._origins = frozenset(origins)
         self._hosts = frozenset(origin.partition("://")[2] for origin in origins)
-        self._body_bytes = body_bytes
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
@@ -57,12 +63,14 @@ class SecurityMiddleware:
         if problem:
             await JSONResponse({"error": problem}, status_code=403)(scope, receive, secured)
             return
-        body = await self._body(scope, receive)
-        if body is None:
-            too_large = f"a request holds at most {self._body_bytes} bytes"
-            await JSONResponse({"error": too_large}, status_code=413)(scope, receive, secured)
+        try:
+            body = await self._body(scope, receive)
+        except HTTPException as refused:
+            answer = JSONResponse({"error": refused.detail}, refused.status_code, refused.headers)
+            await answer(scope, receive, secured)
             return
-        await self._app(scope, _replayed(body, receive), secured)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self._app({**scope, "method": method}, _replayed(body, receive), secured)
 
     def _problem(self, scope: Scope) -> str:
         """Why the connection is refused; empty if it is not."""
@@ -76,18 +84,29 @@ class SecurityMiddleware:
             return "the request does not come from a page of the studio"
         return ""
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The whole body; None if it is too large."""
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body. Raises HTTPException if it is too large, or if it stalls."""
         if scope["method"] in SAFE_METHODS:
             return b""
-        body = bytearray()
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self._body_bytes:
-                return None
-            if message["type"] != "http.request" or not message.get("more_body", False):
-                return bytes(body)
+        body, limits = bytearray(), self._limits
+        until = asyncio.get_running_loop().time() + limits.body_seconds
+        try:
+            async with asyncio.timeout_at(until) as patience:
+                while True:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    if len(body) > limits.body_bytes:
+                        raise HTTPException(413, f"a request holds at most {limits.body_bytes} bytes")
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return bytes(body)
+                    patience.reschedule(until + len(body) / SLOWEST_BODY)
+        except TimeoutError as stalled:
+            raise HTTPException(
+                408,
+                f"the body of the request stalled after {len(body)} bytes; it has to arrive within "
+                f"{limits.body_seconds} s, and 1 s more for each {SLOWEST_BODY} bytes: send the request again",
+                headers={"Connection": "close"},
+            ) from stalled
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

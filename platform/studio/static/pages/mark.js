@@ -9,7 +9,7 @@ import { MarkEdits } from '../mark_edits.js';
 import { Outbox } from '../outbox.js';
 import { OwnSettings } from '../own_settings.js';
 import { begin, guarded, sayAbout, sayGaps, sayPaused } from '../page.js';
-import { clock, loadedParts, Playback, watched } from '../playback.js';
+import { clock, loadedParts, Playback, spokenMoment, watched } from '../playback.js';
 import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
 import { postUntilAnswered, sayWaiting } from '../waiting.js';
@@ -151,6 +151,7 @@ function draw() {
     lanes: [{ name: word('mark.lane_marks'), chosen: edits.chosen, marks: edits.marks.map((mark) => ({ ...mark, frame: mark.shown })) }],
     loaded: loadedParts(film),
   });
+  if (film.plan) byId('bar').setAttribute('aria-valuetext', spokenMoment(film, edits.marks));
   const missing = item.dialogue.filter((/** @type {any} */ each) => each.role === 'solver' && !edits.marks.some((mark) => mark.utterance === each.number));
   byId('unsigned').textContent = missing.length ? word('mark.unsigned', { count: missing.length }) : '';
   for (const row of byId('dialogue').children) {
@@ -170,7 +171,6 @@ function shown(frame) {
   studio.drawn = film.drawn;
   studio.shown = frame;
   studio.source = film.source;
-  byId('bar').setAttribute('aria-valuetext', clock(film, frame));
   byId('watched').textContent = word('mark.watched', { share: watched(film) });
   let now = null;
   for (const row of byId('dialogue').children) {
@@ -224,7 +224,7 @@ async function next() {
   }
   film?.close();
   playback.play(false);
-  fill(byId('dialogue')); // whose buttons would mark the next recording
+  for (const name of ['dialogue', 'number', 'watched']) fill(byId(name)); // the buttons would mark the next recording
   for (const topic of ['action', 'film', 'ended']) sayAbout(topic, ''); // of the last recording
   sayPaused(false);
   if (!answer.item) {

@@ -82,7 +82,8 @@ async function lobby() {
   if (!matchMedia('(any-pointer: fine)').matches) say(byId('message'), word('play.no_keyboard'));
   byId('ready').focus();
   for (;;) {
-    const state = await post('/api/live/join', { ready, study }, ANSWER_MS).catch((error) => ({ state: 'error', text: error.message, status: error.status }));
+    const state = await post('/api/live/join', { ready, study }, ANSWER_MS).catch(({ status, message }) => (
+      status === 401 ? { state: 'logged_out', text: word('studio.logged_out') } : { state: 'error', text: message, status }));
     if (stopped) return post('/api/live/quit'); // which this visit may have overtaken
     if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
     if (state.state === 'session') {
@@ -94,7 +95,7 @@ async function lobby() {
     const text = state.text ?? word(`play.lobby_${now}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
     byId('lobbyText').textContent = byId('practiceText').textContent = text;
     document.title = word(state.state === 'matched' && !alone ? 'play.title_matched' : 'play.title');
-    if (state.state === 'no_partner' || state.state === 'no_agent') {
+    if (['no_partner', 'no_agent', 'logged_out'].includes(state.state)) {
       room?.close();
       stage('over');
       byId('overTitle').hidden = true;
