@@ -18,6 +18,9 @@ from interplay.core.setting_checks import check_device_name
 from interplay.learner.device import find_device
 
 COMPILE_BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
+# Of one function, in all learners of a process: each network, precision, memory layout and number of lanes takes one,
+# and of the LSTM's step two. torch's limit of 8 ends the fifth stage that has other lanes than those before.
+MOST_GRAPHS = 64
 
 EncodeSteps = Callable[[dict[str, Tensor]], StepFeatures]
 
@@ -51,6 +54,7 @@ class Forward:
         self._step: Step = lstm_step
         if config.compile:
             check_compiler(self.device)
+            torch._dynamo.config.recompile_limit = max(MOST_GRAPHS, torch._dynamo.config.recompile_limit)
             # Graph breaks are errors. The loop over time stays in Python: unrolled, compiling it took minutes.
             self._encode = torch.compile(agent.encode, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)
             self._step = torch.compile(lstm_step, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)

@@ -88,6 +88,16 @@ def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 3
 
 
+def test_learners_of_many_sizes_compile_in_one_process(uncompiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 8)  # torch's own
+    step = Forward(tiny_agent(LineWorld()), ForwardConfig(compile=True))._step
+    recurrent = torch.zeros(4, 16)
+    for lanes in range(2, 12):
+        state = torch.zeros(lanes, 4)
+        hidden, cell = step(torch.zeros(lanes, 16), torch.ones(lanes, 1), state, state, recurrent)
+        assert hidden.shape == cell.shape == (lanes, 4)
+
+
 @pytest.mark.slow
 def test_all_settings_together_agree_up_to_rounding(
     uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch
