@@ -3,14 +3,15 @@
 # suffice, for the piece render also triton, numba and mujoco-core.
 #
 #   benchmarks/gpu.sh              # names the pieces
+#   benchmarks/gpu.sh acceptance   # what is wanted of a GPU, in one process of seven minutes
 #   benchmarks/gpu.sh 71m          # runs one; results go to stdout and to gpu_PIECE.json or gpu_PIECE.txt
 #   benchmarks/gpu.sh all          # runs all, one after another; those whose results are there are left out
 #
 # A piece that takes longer is stopped after 480 seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ -d .typing ] || make -s typing
-export PYTHONPATH=.typing OMP_NUM_THREADS=1
+mkdir -p build/gpu && ln -sfn ../../platform build/gpu/interplay  # the package, without an installation
+export PYTHONPATH="$PWD/build/gpu${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS=1
 python=${PYTHON:-python3}
 
 learner() {  # NAME ARGUMENTS
@@ -26,9 +27,14 @@ render() {  # NAME ARGUMENTS
   timeout 480 "$python" benchmarks/gpu_render.py --json "gpu_$1.json" "${@:2}"
 }
 
-pieces() { sed -n 's/^  \([a-z0-9-]*\)) \(learner\|parts\|render\) .*/\1/p' benchmarks/gpu.sh; }
+acceptance() {  # NAME ARGUMENTS
+  timeout 480 "$python" benchmarks/gpu_acceptance.py --json "gpu_$1.json" "${@:2}"
+}
+
+pieces() { sed -n 's/^  \([a-z0-9-]*\)) \(acceptance\|learner\|parts\|render\) .*/\1/p' benchmarks/gpu.sh; }
 
 case "${1:-}" in
+  acceptance) acceptance acceptance ;;
   nano) learner nano --sizes nano --ways "fp32,bf16" ;;
   nano-compiled) learner nano-compiled --sizes nano --ways "bf16,bf16 compiled" --updates 20 ;;
   nano-graph) learner nano-graph --sizes nano --ways "fp32,fp32 check_lag,fp32 cuda_graph,bf16 check_lag,bf16 cuda_graph" --updates 20 ;;

@@ -97,7 +97,8 @@ def loop(options: argparse.Namespace) -> None:
         learner = updates.learner_of(
             options.size, options.lanes, device=str(options.device), accumulate=options.accumulate, **way
         )
-        given = [updates.unrolls(learner.agent, options.steps, options.lanes, seed) for seed in range(2)]
+        sizes = options.steps, options.lanes
+        given = [updates.unrolls(learner.agent, *sizes, seed, options.device) for seed in range(2)]
         looped(learner, given, updates.SETTLING)  # compiles and records
         wall, cpu = looped(learner, given, options.updates)
         frames = 1e3 * updates.frames(options.steps, options.lanes) / wall

@@ -44,6 +44,7 @@ from interplay.env.world import WorldSpec
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
+from interplay.runtime.batch_sources import BatchBuffers
 
 SPEC = WorldSpec(
     name="random",
@@ -134,8 +135,8 @@ def fill(arrays: Arrays, layout: Layout, rng: np.random.Generator) -> None:
     arrays["tokens"][~arrays["spoke"]] = 0
 
 
-def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, Any]:
-    """The arguments of one update."""
+def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0, device: torch.device | None = None) -> dict[str, Any]:
+    """The arguments of one update; for a GPU in page-locked memory, as under Ray."""
     rng = np.random.default_rng(seed)
     shown, earned = allocate_demonstration(agent.layout, steps, lanes), allocate_rollout(agent.layout, steps, lanes)
     for arrays in (shown, earned):
@@ -147,6 +148,8 @@ def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, An
     earned["reward"] = rng.normal(size=(steps, lanes)).astype(np.float32)
     earned["reference_gate"] = np.zeros(lead, np.float32)
     state = agent.initial_state(lanes).to_arrays()
+    if device is not None and device.type == "cuda":
+        shown, earned = (BatchBuffers(1, pinned=True).concatenate([arrays])[1] for arrays in (shown, earned))
     return {"demonstrated": Unroll(shown), "rollout": Unroll(earned, state)}
 
 
@@ -203,7 +206,7 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
         learner = learner_of(
             size, plan.lanes, device=plan.device, recompute=chunks, accumulate=plan.accumulate, **WAYS[way]
         )
-        given = unrolls(learner.agent, plan.steps, plan.lanes)
+        given = unrolls(learner.agent, plan.steps, plan.lanes, 0, device)
         if device.type == "cuda":
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(device)
@@ -225,7 +228,7 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
     """Measures all settings of one size, in turns."""
     device, gflop = find_device(plan.device), flop_of_a_row(size, plan.device) / 1e9
     begun = {way: begin(plan, size, way) for way in plan.ways}
-    given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed) for seed in range(2)]
+    given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed, device) for seed in range(2)]
     taken: dict[str, list[float]] = {way: [] for way in plan.ways}
     for way in (way for way in plan.ways if way in GRAPHS):
         for turn in range(SETTLING):

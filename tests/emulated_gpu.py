@@ -71,7 +71,10 @@ def emulated_gpu() -> Iterator[EmulatedGpu]:
         for name, value in (("is_available", True), ("device_count", 1), ("is_bf16_supported", True)):
             patch.setattr(torch.cuda, name, lambda *_, value=value, **__: value)
         patch.setattr(torch.cuda, "mem_get_info", lambda *_: (80 * 10**9, 80 * 10**9))
-        patch.setattr(torch.cuda, "synchronize", lambda *_: None)
+        for name in ("synchronize", "empty_cache", "reset_peak_memory_stats"):
+            patch.setattr(torch.cuda, name, lambda *_: None)
+        patch.setattr(torch.cuda, "max_memory_allocated", lambda *_: 10**9)
+        patch.setattr(torch.cuda, "get_device_name", lambda *_: "emulated")
         for name in ("Stream", "Event"):
             patch.setattr(torch.cuda, name, _Nothing)
         for module in (torch.cuda, torch.accelerator):  # Adam asks the second one, which needs a driver

@@ -85,6 +85,15 @@ class SharedUpload(dict[str, NDArray[Any]]):
         self.held: dict[str, Tensor] = {}  # on the device
 
 
+def expect_any_batch_size() -> None:
+    """Takes attention from cuDNN, in all of this process: for batches of as many rows as happen to be asked for.
+
+    On an H100 or H200 torch prefers cuDNN, which takes about half a second to make a plan for each number of rows
+    (reported for torch 2.11, with a mask). torch's other kernels need no plan.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def send(tensor: Tensor, device: torch.device) -> Tensor:
     """Copies a tensor to the device without waiting, from the host to a GPU through pinned memory."""
     pinned = device.type == "cuda" and tensor.device.type == "cpu"

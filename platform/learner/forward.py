@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -18,6 +20,9 @@ from interplay.core.setting_checks import check_device_name
 from interplay.learner.device import find_device
 
 COMPILE_BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
+# Of one function, in all learners of a process: each network, precision, memory layout and number of lanes takes one,
+# and of the LSTM's step two. torch's limit of 8 ends the fifth stage that has other lanes than those before.
+MOST_GRAPHS = 64
 
 EncodeSteps = Callable[[dict[str, Tensor]], StepFeatures]
 
@@ -51,6 +56,7 @@ class Forward:
         self._step: Step = lstm_step
         if config.compile:
             check_compiler(self.device)
+            torch._dynamo.config.recompile_limit = max(MOST_GRAPHS, torch._dynamo.config.recompile_limit)
             # Graph breaks are errors. The loop over time stays in Python: unrolled, compiling it took minutes.
             self._encode = torch.compile(agent.encode, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)
             self._step = torch.compile(lstm_step, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)
@@ -98,12 +104,22 @@ def check_compiler(device: torch.device) -> None:
     """Check that torch.compile can work before training starts.
 
     Raises:
-        ValueError: its compiler for this device is missing.
+        ValueError: its compiler for this device is missing, or for a GPU the headers of Python.
     """
-    named = os.environ.get("CXX")
-    compilers = [named] if named else ["g++", "clang++", "c++"] if device.type == "cpu" else ["gcc", "cc", "clang"]
+    # Triton compiles the code that launches its kernels, with one of these two; a plain cc it does not find.
+    gpu = device.type != "cpu"
+    variable, package, compilers = ("CC", "gcc", ["gcc", "clang"]) if gpu else ("CXX", "g++", ["g++", "clang++", "c++"])
+    compilers = [named] if (named := os.environ.get(variable)) else compilers
     if not any(shutil.which(name) for name in compilers):
         raise ValueError(
             f"learner.compile=true needs a compiler, and none of {', '.join(compilers)} is found. Install one (on "
-            "Debian and Ubuntu: apt install g++), name it in the environment variable CXX, or set learner.compile=false"
+            f"Debian and Ubuntu: apt install {package}), name it in the environment variable {variable}, or set "
+            "learner.compile=false"
+        )
+    scheme = sysconfig.get_default_scheme().replace("posix_local", "posix_prefix")  # as Triton does, for Debian
+    header = Path(sysconfig.get_paths(scheme=scheme)["include"]) / "Python.h"
+    if gpu and not header.is_file():
+        raise ValueError(
+            f"learner.compile=true needs the headers of Python, and {header} is missing. Install them (on Debian and "
+            f"Ubuntu: apt install python{sysconfig.get_python_version()}-dev), or set learner.compile=false"
         )

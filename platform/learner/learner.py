@@ -89,9 +89,8 @@ class Learner:
         self._fused = True if self.device.type == "cuda" or self._device_steps else None
         self._pending: deque[PendingMetrics] = deque()
         self._broken = torch.zeros((), device=self.device)  # 1 once an update was not finite: no further step is made
-        self._copies: torch.cuda.Stream | None = None
-        if self.device.type == "cuda":
-            self._copies = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]  # torch does not annotate it
+        # Of unrolls to a GPU, and of weights from it.
+        self._copies, self._fetches = _new_stream(self.device), _new_stream(self.device)
         self._optimizer = torch.optim.Adam(
             agent.parameters(),
             lr=config.learning_rate,
@@ -259,7 +258,7 @@ class Learner:
 
     def snapshot(self) -> WeightsSnapshot:
         """The weights after the last update, to be fetched when they are wanted; does not wait for a GPU."""
-        return WeightsSnapshot(self.agent.state_dict())
+        return WeightsSnapshot(self.agent.state_dict(), self._fetches)
 
     def state(self) -> dict[str, Any]:
         """State for a checkpoint except the agent's weights, the same on every rank; every rank must call it."""
@@ -314,6 +313,11 @@ class Learner:
     def _clip(self) -> Tensor:
         limit = self.config.gradient_clip
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
+
+
+def _new_stream(device: torch.device) -> torch.cuda.Stream | None:
+    """A stream of a GPU; None for the CPU."""
+    return torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]  # torch does not annotate it
 
 
 def _finished(metrics: dict[str, float], *, names: list[str], update: str) -> dict[str, float]:

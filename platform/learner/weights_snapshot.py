@@ -15,15 +15,18 @@ class WeightsSnapshot:
     """The weights as they are when it is made; updates that follow do not change it.
 
     On a GPU it is a copy there, made in the order of the updates without waiting for them. Calling it, from any thread,
-    waits for that copy only, on a stream of its own, and fetches it into pinned memory in one transfer.
+    waits for that copy only, on another stream, and fetches it into pinned memory in one transfer.
     """
 
-    def __init__(self, state: Mapping[str, Tensor]) -> None:
+    def __init__(self, state: Mapping[str, Tensor], stream: torch.cuda.Stream | None = None) -> None:
+        """`stream`: of the transfer from a GPU, which no other work uses; not made here, because torch gives out the
+        same 32 streams in turn, so that many snapshots would also get those of updates."""
         device = next(iter(state.values())).device
         self._shapes = {name: tensor.shape for name, tensor in state.items()}
         self._lock = threading.Lock()
         self._weights: Weights | None = None
         self._flat: Tensor | None = None
+        self._stream = stream
         if device.type == "cpu":
             self._weights = {name: tensor.detach().numpy().copy() for name, tensor in state.items()}
             return
@@ -44,7 +47,8 @@ class WeightsSnapshot:
             return self._weights
 
     def _fetched(self, flat: Tensor) -> Tensor:
-        stream = torch.cuda.Stream(flat.device)  # type: ignore[no-untyped-call]  # torch does not annotate it
+        stream = self._stream
+        assert stream is not None
         host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
         with torch.cuda.stream(stream):
             stream.wait_event(self._made)

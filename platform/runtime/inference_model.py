@@ -209,8 +209,8 @@ class InferenceModel:
         """Adds the weights of a version, and drops all other versions that are not `wanted`."""
         with self._changed:
             agent = self._spare.pop() if self._spare else None
-        agent = agent or copy.deepcopy(self._prototype)
-        with self._on.stream():
+        with self._on.stream():  # the copy, too: on another stream it might end after the weights are loaded
+            agent = agent or copy.deepcopy(self._prototype)
             load_weights(agent, weights)  # without the lock: no request can use this one yet
         with self._changed:
             dropped = [each for each in self._agents if each not in (version, *wanted)]

@@ -14,7 +14,7 @@ import torch
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.agent_runner import AgentRunner
-from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.inference_device import InferenceDevice, expect_any_batch_size
 from interplay.agent.inputs import LaneViews
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
@@ -275,6 +275,7 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
             f"actors.service.gpus={resources.gpus:g}: a GPU is set aside, and torch {torch.__version__} sees none; see "
             "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
         )
+    expect_any_batch_size()  # that of the requests that are pending
     agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, head="none")
     on = InferenceDevice(find_device("cuda" if resources.gpus else "cpu"), run.config.actors.precision)
     painter = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +67,60 @@ def test_the_parts_around_an_update_are_measured_on_a_gpu(
     parts.main()
     told = capsys.readouterr().out
     assert shown in told and " nan " not in told
+
+
+NUMBERS = ["learner", "reward", "decisions", "nano", "gradient in bf16"]
+ON_A_GPU = ["GPU and CPU", *NUMBERS[:4], "learner compiled", "graph and eager", NUMBERS[4], "nano compiled"]
+
+
+def test_the_numbers_for_acceptance_are_measured(device: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    acceptance, written = loaded("benchmarks/gpu_acceptance.py"), tmp_path / "acceptance.json"
+    for way, switches in acceptance.updates.WAYS.items():  # nothing compiles or records without a GPU
+        plain = {key: value for key, value in switches.items() if key not in ("compile", "cuda_graph")}
+        monkeypatch.setitem(acceptance.updates.WAYS, way, plain)
+    monkeypatch.setattr(acceptance.updates, "peak", lambda *_: 1e12)  # seconds, for a rate that no test needs
+    sizes = ["--large", "nano", "--steps", "2", "--lanes", "2", "--accumulate", "2", "--updates", "1"]
+    options = ["--device", device, *sizes, "--deciding", "16", "40", "--json", str(written)]
+    monkeypatch.setattr(sys, "argv", ["gpu_acceptance.py", *options])
+    acceptance.main()
+    numbers = json.loads(written.read_text())["numbers"]
+    assert list(numbers) == (NUMBERS if device == "cpu" else ON_A_GPU)
+    assert numbers["learner"]["share_of_788"] * 788e12 == pytest.approx(numbers["learner"]["share_of_peak"] * 1e12)
+    assert numbers["reward"]["alone"]["frames_per_s"] > 0 and list(numbers["decisions"]) == ["16", "40", "seconds"]
+    assert 0 < numbers["gradient in bf16"]["nano"]["apart"] < 0.1 and numbers["nano"]["frames_per_s"] > 0
+    assert device == "cpu" or numbers["graph and eager"]["apart"] < 1e-3
+
+
+def test_a_piece_needs_no_installation_and_keeps_the_packages_of_the_caller(tmp_path: Path) -> None:
+    python, shown = tmp_path / "python", "import interplay.learner, sys; print(interplay.__path__[0], *sys.path)"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{shown}"\n')
+    python.chmod(0o755)
+    given = {**os.environ, "PYTHON": str(python), "PYTHONPATH": "/carried/packages"}
+    command = ["bash", str(ROOT / "benchmarks" / "gpu.sh"), "acceptance"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=given).stdout.split()
+    assert told[0] == str(ROOT / "build" / "gpu" / "interplay") and "/carried/packages" in told
+
+
+def test_a_number_that_fails_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    acceptance, written = loaded("benchmarks/gpu_acceptance.py"), tmp_path / "acceptance.json"
+
+    def fails() -> dict[str, float]:
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(acceptance, "measurements", lambda _: {"one": fails, "two": lambda: {"ms": 2.0}})
+    monkeypatch.setattr(sys, "argv", ["gpu_acceptance.py", "--device", "cpu", "--json", str(written)])
+    with pytest.raises(SystemExit, match="without a result: one"):
+        acceptance.main()
+    numbers = json.loads(written.read_text())["numbers"]
+    assert numbers["one"]["error"] == "RuntimeError: no such kernel" and numbers["two"]["ms"] == 2.0
+    assert "no such kernel" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--seconds", "0"])
+    with pytest.raises(SystemExit, match="without a result: one, two"):
+        acceptance.main()
 
 
 def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:

@@ -55,6 +55,17 @@ def test_metrics_and_weights_are_those_of_a_learner_that_waits(device: str) -> N
         assert dict(begin(plain, number)) == pytest.approx(waited[number], rel=1e-4, abs=1e-5)
 
 
+def test_no_snapshot_makes_a_stream(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch gives out the same 32 in turn, so the fetch of one snapshot in 32 would use the stream of the updates."""
+    learner, made = learner_of(tiny_agent(LineWorld()), dataclasses.replace(LATE, device=gpu)), list[object]()
+    stream = torch.cuda.Stream
+    monkeypatch.setattr(torch.cuda, "Stream", lambda *args: made.append(args) or stream(*args))
+    begin(learner, 0)
+    for _ in range(3):
+        assert learner.snapshot()().keys() == learner.agent.state_dict().keys()
+    assert not made
+
+
 def test_an_update_that_is_not_finite_is_raised_at_most_so_many_updates_later(device: str) -> None:
     learner = learner_of(tiny_agent(LineWorld()), dataclasses.replace(LATE, device=device))
     begin(learner, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,16 @@ def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
     assert not torch._dynamo.utils.counters["graph_break"]
     # Whatever T: what a step holds, the memory's first step, whose state carries no gradient, and its others.
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 3
+
+
+@torch._dynamo.config.patch(recompile_limit=8)  # torch's own
+def test_learners_of_many_sizes_compile_in_one_process(uncompiled: None) -> None:
+    step = Forward(tiny_agent(LineWorld()), ForwardConfig(compile=True))._step
+    recurrent = torch.zeros(4, 16)
+    for lanes in range(2, 12):
+        state = torch.zeros(lanes, 4)
+        hidden, cell = step(torch.zeros(lanes, 16), torch.ones(lanes, 1), state, state, recurrent)
+        assert hidden.shape == cell.shape == (lanes, 4)
 
 
 @pytest.mark.slow
@@ -190,6 +201,28 @@ def test_a_missing_compiler_is_reported_before_training(monkeypatch: pytest.Monk
     compiler.touch(mode=0o755)
     monkeypatch.setenv("CXX", "my-compiler")
     check_compiler(torch.device("cpu"))
+
+
+def test_what_triton_needs_is_reported_before_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It looks for gcc and clang, not for cc, in the variable CC, and for the headers of Python."""
+    gpu, found = torch.device("cuda"), tmp_path / "include"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(sysconfig, "get_paths", lambda **_: {"include": str(found)})
+    for name, variable in (("cc", "CXX"), ("g++", "CXX")):
+        (tmp_path / name).touch(mode=0o755)
+        monkeypatch.setenv(variable, name)
+    with pytest.raises(ValueError, match=r"none of gcc, clang is found.*apt install gcc.*variable CC"):
+        check_compiler(gpu)
+    (tmp_path / "gcc").touch(mode=0o755)
+    with pytest.raises(ValueError, match=r"include/Python.h is missing.*-dev.*learner.compile=false"):
+        check_compiler(gpu)
+    found.mkdir()
+    (found / "Python.h").touch()
+    check_compiler(gpu)
+    monkeypatch.setenv("CC", "another")
+    with pytest.raises(ValueError, match="none of another is found"):
+        check_compiler(gpu)
 
 
 def test_every_switch_is_off_by_default() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -82,6 +84,28 @@ def test_a_gpu_answers_as_the_cpu(gpu: str) -> None:
         there.publish(version, weights(version), [1])
     for one, other in zip(there.decide(requests), make_model(1, 2).decide(requests), strict=True):
         assert_equal_responses(one, other)
+
+
+def test_a_version_is_copied_on_the_stream_on_which_its_weights_are_loaded() -> None:
+    entered: list[bool] = []
+
+    class Watched(InferenceDevice):
+        @contextlib.contextmanager
+        def stream(self) -> Iterator[None]:
+            entered.append(True)
+            yield
+            entered.pop()
+
+    class Part(torch.nn.Module):
+        def __deepcopy__(self, memo: dict[int, object]) -> torch.nn.Module:
+            assert entered, "the network is copied on another stream"
+            return Part()
+
+    agent = tiny_agent(LineWorld())
+    agent.add_module("part", Part())
+    service = InferenceModel(agent, Watched())
+    service.publish(1, weights(1), [])
+    assert service.versions == [1]
 
 
 def test_each_version_decides_with_its_own_weights() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.core.settings_validation import SettingsError
-from interplay.stages.rollout_parts import local_policy
+from interplay.stages.rollout_parts import _inference_model, local_policy
 from interplay.stages.shared_parts import start_from
 
 PAID_BY_TRUTH = ("reinforce.reward=scripted", "reinforce.actor.progress=true")
@@ -45,6 +46,18 @@ def test_everything_that_plays_or_scores_computes_in_bf16_where_it_is_asked_to(c
     assert (values[0] != values[1]).any() and abs(values[0] - values[1]).max() < 0.05
     for verb in ("collect-agent", "reinforce", "evaluate"):
         interplay(verb, settings)
+
+
+def test_the_inference_server_uses_no_kernels_that_are_planned_for_one_batch_size(cloned: Path, tmp_path: Path) -> None:
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    run = opened(tiny(copied(cloned, tmp_path), *PAID_BY_TRUTH))
+    threads = torch.get_num_threads()
+    try:
+        assert _inference_model(run, ()).versions == []
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        torch.set_num_threads(threads)
 
 
 def test_a_stage_does_not_change_the_precision_of_its_rewards(
