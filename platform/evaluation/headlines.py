@@ -93,7 +93,7 @@ def points_with_interval(difference: Estimate) -> str:
 
 def decimals(value: float) -> str:
     """Formats a number with two decimals; a dash for nan."""
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    return "–" if math.isnan(value) else f"{value:z.2f}"
 
 
 def decimals_with_interval(estimate: Estimate) -> str:
@@ -186,7 +186,7 @@ def _heldout_return(points: Sequence[RewardPoint], source: str) -> Headline:
     first, last = change.updates
     return Headline(
         label,
-        f"{change.start:.2f} → {change.end:.2f}",
+        f"{decimals(change.start)} → {decimals(change.end)}",
         f"Between updates {first} and {last} the return that {source} gives to held-out episodes {verdict} "
         f"(change {change.change.value:+z.2f}, 95% interval {span(change.change, signed=True)}).",
     )

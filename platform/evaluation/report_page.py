@@ -77,6 +77,7 @@ def render_page(data: ReportData) -> str:
         learning={
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
             for stage, metrics in data.curves.items()
+            if metrics
         },
         throughput=[(item.stage, _number(item.steps_per_second)) for item in data.throughput],
         stages=_stages(data),

@@ -57,7 +57,7 @@ BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
 # The results state them; what was measured with others is measured again.
 CHANGEABLE = ("chance_draws", "hold_steps", "counterfactuals", "agents", "setter", "setter_episodes", "setter_steps")
-LEAST_PROBES = 5  # of a kind, of which a scripted solver that can carry it out solves one
+LEAST_PROBES = 5  # of a kind; a scripted solver that can carry it out solves at least one of them
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
