@@ -9,7 +9,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from interplay.core.documented_settings import DocumentedSetting, documented_settings
@@ -27,16 +27,30 @@ def explain(config: Config) -> int:
     everything, name = settings_of(config), config.explain.name
     found = _named(everything, name)
     if not found:
-        keys = [each.key for each in everything]
-        near = nearest(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
-        sys.stderr.write(
-            f"interplay explain: there is no setting {name!r}.{near} interplay explain lists the sections\n"
-        )
+        sys.stderr.write(f"interplay explain: {_unknown(name, everything, config.env['name'])}\n")
         return 2
     sys.stdout.write("".join(f"{line}\n" for each in found for line in _lines(each)))
     if not name:
         sys.stdout.write("\ninterplay explain NAME describes a setting, a section, or all whose name contains NAME.\n")
     return 0
+
+
+def _unknown(name: str, everything: Sequence[DocumentedSetting], world: str) -> str:
+    """The message about a name that no setting has; it names the worlds that have such a setting."""
+    having = [other for other in WORLDS if any(name in key for key in _world_keys(other))]
+    if having:
+        typed = (" ".join(["interplay explain", name, f"env={other}", *WORLDS[other]]) for other in having)
+        return f"env={world} has no setting {name!r}, but another world has. Type {' or '.join(typed)}"
+    keys = [each.key for each in everything]
+    near = nearest(name, list(dict.fromkeys([*keys, *(key.rpartition(".")[2] for key in keys)])))
+    return f"there is no setting {name!r}.{near} interplay explain lists the sections"
+
+
+def _world_keys(world: str) -> list[str]:
+    """The settings of a world of this package, as they are typed."""
+    kind = registry.config_type(world)
+    assert kind is not None, "the worlds of this package have settings"
+    return [f"env.{each.name}" for each in fields(kind)]
 
 
 def print_config(config: Config) -> int:

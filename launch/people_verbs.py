@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from interplay.core.counted import counted
 from interplay.launch.opened_run import refuse_missing
 from interplay.launch.served_run import served_run
 from interplay.launch.traceback_file import NAME as ERRORS
@@ -101,7 +102,7 @@ def export_people(config: Config) -> int:
     folder = Path(wanted.folder) if wanted.folder else root / "studio" / "export"
     rate = served_run(config).rate
     rows, unread = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
-    lines = [f"  {name}.{wanted.format}: {count} rows\n" for name, count in rows.items()]
+    lines = [f"  {name}.{wanted.format}: {counted(count, 'row')}\n" for name, count in rows.items()]
     sys.stdout.write(f"Into {folder.resolve()}:\n{''.join(lines)}")
     if not unread:
         return 0

@@ -83,7 +83,7 @@ STAGES: Mapping[str, PipelineStage] = {
         ),
         PipelineStage(
             "evaluate",
-            "test every agent on the same probe tasks, in houses that none of them has seen",
+            "test every agent on the same probe tasks, in episodes that none of them has seen",
             evaluate,
             evaluate_settings,
         ),

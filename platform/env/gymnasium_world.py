@@ -124,7 +124,8 @@ class GymnasiumWorld(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        return MissionSource(self._facts.mission, _success_return(self.config, self._env), self.facts, self._solver)
+        above, limit = _success_return(self.config, self._env), _episode_limit(self.config, self._env)
+        return MissionSource(self._facts.mission, above, self.facts, self._solver, limit)
 
     def view(self, role: str) -> View:
         return self._views((role,))[role]
@@ -317,6 +318,14 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
         env.close()
         raise ValueError(f"env.id={config.id!r} says that it is not deterministic, so its episodes cannot be replayed")
     return env
+
+
+def _episode_limit(config: GymnasiumConfig, env: gymnasium.Env[Any, Any]) -> int | None:
+    """The time limit of the current episode, by Gymnasium or by the environment itself."""
+    limits = [env.spec.max_episode_steps if env.spec is not None else None]
+    if config.id.rpartition(":")[2].startswith(GRIDS):
+        limits.append(int(env.get_wrapper_attr("max_steps")))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _place(error: Exception) -> str:

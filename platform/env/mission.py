@@ -90,12 +90,18 @@ class MissionSource(TaskSource):
     """The single task of an environment with a mission; no task if it has none."""
 
     def __init__(
-        self, instruction: str, above: float, facts: Callable[[], GymnasiumFacts], solver: MissionSolver
+        self,
+        instruction: str,
+        above: float,
+        facts: Callable[[], GymnasiumFacts],
+        solver: MissionSolver,
+        episode_limit: int | None = None,
     ) -> None:
         self._instruction = instruction
         self._above = above
         self._facts = facts
         self._solver = solver
+        self.episode_limit = episode_limit
         self.kinds = (KIND,) if instruction else ()
         self.probes = self.kinds
 

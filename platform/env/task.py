@@ -149,6 +149,7 @@ class TaskSource(ABC):
     # What people read, by the name of a cue or a modifier; a name without an entry is not given to people.
     prompts: Mapping[str, str] = MappingProxyType({})
     step_limits: Mapping[str, int] = MappingProxyType({})  # time limits of probes by kind, if above the default
+    episode_limit: int | None = None  # steps after which the world ends this episode at the latest; None: no limit
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:

@@ -52,11 +52,13 @@ def marked_moments(snapshot: Snapshot, where: EpisodeFilter | None = None) -> Ep
     return EpisodeMoments(found, 1, {"marks": len(found)})  # placed at the first row that shows the cause of a mark
 
 
-def spoken_moments(snapshot: Snapshot, role: str, where: EpisodeFilter | None = None) -> EpisodeMoments:
+def spoken_moments(
+    snapshot: Snapshot, role: str, where: EpisodeFilter | None = None, *, section: str = "dataset"
+) -> EpisodeMoments:
     """The utterances of a role in the episodes of a snapshot that satisfy `where`.
 
     The beginnings of all these files are read at once. An unreadable file has no utterances; if it became so between
-    two runs, the order of the others changes.
+    two runs, the order of the others changes. `section` is that of the settings which the error names.
 
     Raises:
         ValueError: the role says nothing in these episodes.
@@ -66,19 +68,19 @@ def spoken_moments(snapshot: Snapshot, role: str, where: EpisodeFilter | None = 
     if not found:
         raise ValueError(
             f"the {role} says nothing in {snapshot.path}, so there are no windows around utterances: "
-            "set dataset.around_utterances=0"
+            f"set {section}.around_utterances=0"
         )
     return EpisodeMoments(found, 0, {"spoken by": role})
 
 
 def instruction_moments(
-    snapshot: Snapshot, role: str, steps: int, where: EpisodeFilter | None = None
+    snapshot: Snapshot, role: str, steps: int, where: EpisodeFilter | None = None, *, section: str = "dataset"
 ) -> EpisodeMoments:
     """What the other roles say in the episodes of a snapshot that satisfy `where`, unless `role` says something before
     the next such utterance: instructions, and not questions. Windows of `steps` steps begin in one of the `steps` steps
     from the utterance on.
 
-    Files are read as by `spoken_moments`.
+    Files are read as by `spoken_moments`, and `section` is the same.
 
     Raises:
         ValueError: these episodes have no such utterance.
@@ -92,7 +94,7 @@ def instruction_moments(
     if not found:
         raise ValueError(
             f"{snapshot.path} has no instruction to the {role}, so there are no windows after instructions: "
-            "set dataset.around_instructions=0"
+            f"set {section}.around_instructions=0"
         )
     return EpisodeMoments(found, steps, {"instructions to": role})
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from interplay.core.counted import counted
 from interplay.core.files import check_links
 from interplay.episodes.catalog_index import DamagedCatalog
 from interplay.episodes.catalog_journal import (
@@ -48,7 +49,7 @@ class Repair:
 
     def sentences(self) -> list[str]:
         """The findings, for a terminal."""
-        lines = [f"The catalog lists {self.episodes:,} episodes and {self.marks:,} marks."]
+        lines = [f"The catalog lists {counted(self.episodes, 'episode')} and {counted(self.marks, 'mark')}."]
         added, missing = len(self.index.added), len(self.index.missing)
         lines += [f"Files of episodes that were not listed, and are now: {added:,}."] * bool(added)
         lines += [f"Listed episodes without a file, which are left out now: {missing:,}."] * bool(missing)
@@ -56,7 +57,7 @@ class Repair:
         lines += [f"Listed, but {problem}" for problem in self.damaged_episodes]
         if self.moved is not None:
             lines.append(f"The damaged files are kept in {self.moved}.")
-            lines.append(f"{self.salvaged:,} marks came from the damaged catalog, the others from {JOURNAL}.")
+            lines.append(f"{counted(self.salvaged, 'mark')} came from the damaged catalog, the others from {JOURNAL}.")
         if self.moved is not None and not self.journaled:
             lines.append(f"There was no {JOURNAL}: marks and deletions that could not be read there are lost.")
         if self.damaged_lines:

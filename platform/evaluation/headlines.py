@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from interplay.core.counted import counted
 from interplay.env.task import RETURN
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import (
@@ -92,7 +93,7 @@ def points_with_interval(difference: Estimate) -> str:
 
 def decimals(value: float) -> str:
     """Formats a number with two decimals; a dash for nan."""
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    return "–" if math.isnan(value) else f"{value:z.2f}"
 
 
 def decimals_with_interval(estimate: Estimate) -> str:
@@ -120,7 +121,7 @@ def _success(probes: ProbeResults | None) -> Headline:
     names = " and ".join(probes.name(task) for task in found.tasks)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
     facts = (
-        f"{candidate} solves {percent(found.candidate.value)} of {found.candidate.n} {names} episodes, "
+        f"{candidate} solves {percent(found.candidate.value)} of {counted(found.candidate.n, f'{names} episode')}, "
         f"{baseline} {percent(found.baseline.value)} of the same"
     )
     often, interval = f", {times(found.ratio.value)} as often", f"95% interval of the ratio {span(found.ratio)}"
@@ -171,7 +172,7 @@ def _listening(probes: ProbeResults | None) -> Headline:
         label,
         f"{percent(found.other.value)} → {percent(found.own.value)}",
         f"Under the words of another task {probes.name(agent)} solves {percent(found.other.value)} of "
-        f"{found.own.n} probes, under their own words {percent(found.own.value)}: {listens} "
+        f"{counted(found.own.n, 'probe')}, under their own words {percent(found.own.value)}: {listens} "
         f"({points_with_interval(found.difference)}).",
     )
 
@@ -185,7 +186,7 @@ def _heldout_return(points: Sequence[RewardPoint], source: str) -> Headline:
     first, last = change.updates
     return Headline(
         label,
-        f"{change.start:.2f} → {change.end:.2f}",
+        f"{decimals(change.start)} → {decimals(change.end)}",
         f"Between updates {first} and {last} the return that {source} gives to held-out episodes {verdict} "
         f"(change {change.change.value:+z.2f}, 95% interval {span(change.change, signed=True)}).",
     )
@@ -203,13 +204,13 @@ def _episodic_return(data: ReportData) -> tuple[Headline, ...]:
     played = {agent: by_kind[kind] for agent, by_kind in found.items()} | ({"at random": random} if random else {})
     means = {agent: measured_mean(each) for agent, each in played.items()}
     listed = ", ".join(f"{agent} {decimals(each.value)} ({span(each)})" for agent, each in means.items())
-    n = next(iter(means.values())).n
+    played_by_each = counted(next(iter(means.values())).n, f"{title_of(kind)} episode")
     compared = (data.probes.baseline, data.probes.candidate) if data.probes is not None else ()
     return (
         Headline(
             "Return of an episode",
             " → ".join(decimals(each.value) for agent, each in means.items() if agent in compared) or None,
-            f"Sum of the world's rewards, mean of {n} {title_of(kind)} episodes and 95% interval: {listed}.",
+            f"Sum of the world's rewards, mean of {played_by_each} and 95% interval: {listed}.",
         ),
     )
 

@@ -81,7 +81,7 @@ def _shown(
         "parting": "" if not held else "The two do not clearly part." if parted is None else (
             f"They part by update {parted.update}: since update {parted.best_update} true success has gone from "
             f"{percent(parted.success[0])} to {percent(parted.success[1])}, and the modeled return from "
-            f"{parted.modeled[0]:.2f} to {parted.modeled[1]:.2f}."
+            f"{parted.modeled[0]:z.2f} to {parted.modeled[1]:z.2f}."
         ),
     }  # fmt: skip
 
@@ -105,5 +105,5 @@ def _kind_row(kind: str, found: KindOfEpisode) -> tuple[str, ...]:
         "–" if found.solved is None else f"{found.solved}",
         f"{percent(found.pairs.value)} ({span(found.pairs, share=True)})" if found.pairs.n else "no pairs",
         decimals_with_interval(found.auc),
-        "–" if swap is None else f"{swap.value:.2f} ({span(swap)})",
+        "–" if swap is None else f"{swap.value:z.2f} ({span(swap)})",
     )

@@ -49,7 +49,7 @@ def _reward_rises(data: ReportData) -> Ordering:
     change = findings.heldout_change(data.reward_points)
     if change is None:
         return Ordering(claim, None, "")
-    return Ordering(claim, change.verdict, f"{change.start:.2f} → {change.end:.2f}")
+    return Ordering(claim, change.verdict, f"{change.start:z.2f} → {change.end:z.2f}")
 
 
 def _comparison(
@@ -102,4 +102,4 @@ def _swap(data: ReportData) -> Ordering:
     if loss is None:
         return Ordering(claim, None, "")
     verdict = 0 if not loss.excludes(0) else 1 if loss.value > 0 else -1
-    return Ordering(claim, verdict, f"loses {loss.value:.2f} ({span(loss)})")
+    return Ordering(claim, verdict, f"loses {loss.value:z.2f} ({span(loss)})")

@@ -44,7 +44,7 @@ class ProbesConfig:
 
     episodes: int = 50  # per kind of task
     kinds: tuple[str, ...] = ()  # empty: the world's default probes
-    steps: int = 40  # time limit; kinds that need longer get the limit of their world
+    steps: int = 40  # time limit; kinds that need longer, and worlds that end episodes sooner, have that of the world
     limits: Mapping[str, int] = field(default_factory=dict)  # time limits of single kinds, overriding `steps`
     lanes: int = 16  # probes played side by side
     seed: int = 20261121  # of houses and tasks; the same for all runs, so that they can be compared
@@ -136,11 +136,13 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
-    return [
+    drawn = [
         _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
+    longest = {kind: max(probe.limit for probe in drawn if probe.kind == kind) for kind in kinds}
+    return [replace(probe, limit=longest[probe.kind]) for probe in drawn]
 
 
 def probe_kinds(world: World, config: ProbesConfig) -> tuple[str, ...]:
@@ -180,18 +182,19 @@ def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesCo
 
 
 def _draw(world: World, seeds: Sequence[int], probe: Probe) -> Probe:
-    """The probe with a house that allows its kind, and its task."""
+    """The probe with a house that allows its kind, and its task; its limit is at most that of the world."""
     refusal = ""
     for attempt in range(MAX_HOUSES_DRAWN):
         rng = np.random.default_rng([*seeds, attempt])
         house = world.seed_for(probe.kind, rng)
         world.reset(Start(seed=house), observers=())
         try:
-            task = world.tasks().sample(probe.kind, rng)
+            task = (tasks := world.tasks()).sample(probe.kind, rng)
         except InfeasibleTask as error:
             refusal = str(error)
             continue
-        return replace(probe, seed=house, task=dict(task.to_json()))
+        limit = probe.limit if tasks.episode_limit is None else min(probe.limit, tasks.episode_limit)
+        return replace(probe, seed=house, task=dict(task.to_json()), limit=limit)
     raise ValueError(f"none of {MAX_HOUSES_DRAWN} houses allows the probe {probe.kind!r}; the last one: {refusal}")
 
 

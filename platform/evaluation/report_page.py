@@ -14,6 +14,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image as Pillow
 
+from interplay.core.counted import counted
 from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.estimates import Estimate
@@ -76,6 +77,7 @@ def render_page(data: ReportData) -> str:
         learning={
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
             for stage, metrics in data.curves.items()
+            if metrics
         },
         throughput=[(item.stage, _number(item.steps_per_second)) for item in data.throughput],
         stages=_stages(data),
@@ -133,7 +135,7 @@ def _success_bars(probes: ProbeResults) -> SvgFigure:
         {probes.name(task): level.best_guess for task, level in probes.chance.items()},
         "Success by task",
         f"Share of probe episodes solved within {_limits(probes)}{_held(probes)}; whiskers: Wilson's "
-        f"95% interval; dashed: guessing; n = {_range(counts)} episodes a task, the same for every agent.",
+        f"95% interval; dashed: guessing; n = {_episodes(counts)} a task, the same for every agent.",
     )
 
 
@@ -146,7 +148,7 @@ def _success_curves(probes: ProbeResults) -> list[SvgFigure]:
         drawings.append(figures.success_curves(
             {probes.name(agent): curve for agent, curve in curves.items()},
             title,
-            f"n = {_range([curve.n for curve in curves.values()])} episodes an agent; bands: Wilson's 95% interval at "
+            f"n = {_episodes([curve.n for curve in curves.values()])} an agent; bands: Wilson's 95% interval at "
             "each step.",
         ))  # fmt: skip
     return drawings
@@ -212,7 +214,7 @@ def _reward_curve(data: ReportData) -> SvgFigure | None:
     return figures.reward_curve(
         data.reward_points,
         f"Return of an episode, given by {data.reward_source}",
-        f"Means with bands of two standard errors; n = {_range(counts)} episodes a point.",
+        f"Means with bands of two standard errors; n = {_episodes(counts)} a point.",
     )
 
 
@@ -229,8 +231,8 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
         trace,
         [(row, letter) for (row, _), letter in lettered],
         "",
-        f"Utility U after each of {len(trace.utility) - 1} steps; the reward of a step is its rise. "
-        f"{len(trace.marks)} marks by the rater"
+        f"Utility U after each of {counted(len(trace.utility) - 1, 'step')}; the reward of a step is its rise. "
+        f"{counted(len(trace.marks), 'mark')} by the rater"
         + ("; letters: where the pictures above were taken." if lettered else "."),
     )
     frames = [(picture, f"{letter}  {row * trace.seconds_per_step:.1f} s") for (row, picture), letter in lettered]
@@ -246,7 +248,7 @@ def answer_bars(rewards: Mapping[str, Estimate], of_which: str = "") -> SvgFigur
 
 def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     found = findings.reward_model_figures(results)
-    pairs, swap = found.pair_accuracy, found.swap_loss
+    pairs, auc, swap = found.pair_accuracy, found.auc, found.swap_loss
     samples = {
         name: sample
         for name, done in (("solved", 1), ("failed", 0))
@@ -257,16 +259,23 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             "pairs ordered as the rater marked them",
             percent(pairs.value),
             span(pairs, share=True),
-            f"{pairs.n} episodes",
+            counted(pairs.n, "episode"),
         ),
-        ("AUC of return against true success", _number(found.auc.value), span(found.auc), f"{found.auc.n} episodes"),
+        (
+            "AUC of return against true success",
+            _number(auc.value),
+            span(auc),
+            counted(auc.n, "episode"),
+        ),
     ]
     histograms = []
     if samples:
         caption = "Solved or failed in truth; held-out episodes."
         histograms.append(figures.histograms(samples, "Return, solved or failed", "modeled return", caption))
     if swap is not None and (both := results.under_both) is not None:
-        rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))
+        rows.append(
+            ("return lost to a swapped instruction", _number(swap.value), span(swap), counted(swap.n, "episode"))
+        )
         histograms.append(
             figures.histograms(
                 dict(zip(("own instruction", "swapped"), both, strict=True)),
@@ -304,6 +313,10 @@ def _range(counts: Sequence[int]) -> str:
     """Sample sizes as text: "50", or "48 to 50" where they differ."""
     low, high = min(counts, default=0), max(counts, default=0)
     return str(low) if low == high else f"{low} to {high}"
+
+
+def _episodes(counts: Sequence[int]) -> str:
+    return f"{_range(counts)} episode{'s' * (set(counts) != {1})}"
 
 
 def _duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from interplay.core.counted import counted
 from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
 from interplay.evaluation.estimates import student_mean
@@ -53,7 +54,7 @@ def verdict(seeds: Sequence[Parts]) -> str:
     parts = _by_part(seeds)
     most = max(map(len, parts.values()))
     if most < MIN_SEEDS:
-        return f"not tested: {most} seed{'s' if most > 1 else ''}, {MIN_SEEDS} are needed"
+        return f"not tested: {counted(most, 'seed')}, {MIN_SEEDS} are needed"
     lowest = [min(each[name] for name in parts if name in each) for each in seeds if parts.keys() & each.keys()]
     if student_mean(lowest).low > 0:
         return "holds"

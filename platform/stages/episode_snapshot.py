@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from interplay.core.counted import counted
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
@@ -95,7 +96,7 @@ def warn_of_newer_data(
     if where.marked or where.rated:
         known = {mark.id for mark in frozen.marks()}
         newer["mark"] = sum(mark.id not in known for mark in marks)
-    since = [f"{number:,} more {name}{'s' * (number > 1)}" for name, number in newer.items() if number]
+    since = [counted(number, f"more {name}") for name, number in newer.items() if number]
     if since:
         logger.warning(
             "%s stored since %s began: it does not learn from them, also when it is trained longer. To "

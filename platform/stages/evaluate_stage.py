@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from interplay.actors.seats import ScriptedSeat, SolverSeat
+from interplay.core.counted import counted
+from interplay.env.mission import NoopExpert
 from interplay.env.world import Start, World
 from interplay.evaluation.chance import measure_chance
 from interplay.evaluation.continuation_player import ContinuationResult
@@ -54,6 +57,7 @@ BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
 # The results state them; what was measured with others is measured again.
 CHANGEABLE = ("chance_draws", "hold_steps", "counterfactuals", "agents", "setter", "setter_episodes", "setter_steps")
+LEAST_PROBES = 5  # of a kind; a scripted solver that can carry it out solves at least one of them
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
@@ -108,6 +112,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             under_other_words = _play(play, others, f"{name}, other words")[0] if others else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
+            if name == EXPERT:
+                _warn_of_failing_expert(worlds[0], probes, results)
             if name in agents:
                 refuse_trained_on(run, STAGE, checkpoint, name)
             clock.save(finished=False)  # until its means are on the dashboards
@@ -163,6 +169,23 @@ def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
     return lambda *names: agent.seat(
         config.lanes, torch_generator(config.seed, STAGE, name, run.seed, *names), greedy=config.greedy
     )
+
+
+def _warn_of_failing_expert(world: World, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> None:
+    """Says that the scripted solver without mistakes solves no probe of a kind: its recordings do not show the task."""
+    solved = Counter(result.kind for result in results if result.success_step is not None)
+    for kind, played in Counter(result.kind for result in results).items():
+        if played < LEAST_PROBES or solved[kind]:
+            continue
+        probe = next(each for each in probes if each.kind == kind)
+        world.reset(Start(seed=probe.seed), observers=())
+        if not isinstance(world.tasks().load(probe.task).expert(world), NoopExpert):
+            logger.warning(
+                "the scripted solver solves none of %d probes of kind %r within %s (success held for %d), also "
+                "without mistakes, so its recordings do not show how. Give it more time (evaluate.steps), or correct "
+                "Task.expert or Task.success; WorldConformance tests both",
+                *(played, kind, counted(probe.limit, "step"), probe.hold),
+            )
 
 
 def _is_possible(probe: Probe) -> bool:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from interplay.core.counted import counted
 from interplay.env.commai.portraits import map_lines
 from interplay.env.commai.world import SETTER, SOLVER, CommAI
 from interplay.env.task import Task
@@ -94,7 +95,7 @@ def play(run: Run, typed: TextIO | None = None, shown: TextIO | None = None) -> 
             if game.recorder.steps and (going or game.done):
                 store.append(game.recorder.finish())
                 stored += 1
-    shown.write(f"\n{stored} episodes stored in {run.root}\n")
+    shown.write(f"\n{counted(stored, 'episode')} stored in {run.root}\n")
     return stored
 
 
@@ -128,7 +129,7 @@ def _play_one(game: _Game, typed: TextIO, shown: TextIO) -> bool:
         return False
     kind, steps = game.task.kind, game.recorder.steps
     shown.write(f"teacher: {' '.join(game.heard.split())}\n")
-    shown.write(f"  reward {game.reward:g}  task {kind}  {steps} steps  {time.monotonic() - start:.0f} s\n")
+    shown.write(f"  reward {game.reward:g}  task {kind}  {counted(steps, 'step')}  {time.monotonic() - start:.0f} s\n")
     return True
 
 

@@ -308,12 +308,12 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
         lanes = config.lanes - config.utterance_lanes - config.instruction_lanes
         view: dict[str, Any] = {"world": world, "role": role, "cache_bytes": cache, "stagger": config.stagger}
         reader = LaneReader(snapshot, lanes, seed, where=where, **view, **part)
-    spoken = instructed = None
+    spoken, instructed, section = None, None, f"{settings_group(stage)}.dataset"
     if config.utterance_lanes:
-        said = spoken_moments(snapshot, role, where)
+        said = spoken_moments(snapshot, role, where, section=section)
         spoken = MomentReader(reader.source, said, derive_seed(run.seed, stage, "utterances"), **part)
     if config.instruction_lanes:
-        asked = instruction_moments(snapshot, role, config.steps, where)
+        asked = instruction_moments(snapshot, role, config.steps, where, section=section)
         instructed = MomentReader(reader.source, asked, derive_seed(run.seed, stage, "asked"), **part)
     views = recorded_views(world, stage) if config.drawn_by == "learner" else None
     return DatasetActor(

@@ -184,6 +184,11 @@ def the_expert_gives_up_before_the_end(self: Any) -> Any:
 
 
 @breaks("tasks")
+def the_expert_never_begins(self: Any) -> Any:
+    return with_task(self, expert=lambda task, world: Dawdler())
+
+
+@breaks("tasks")
 def progress_never_arrives(self: Any) -> Any:
     return with_task(self, progress=lambda task, facts: 0.5)
 
@@ -191,6 +196,13 @@ def progress_never_arrives(self: Any) -> Any:
 @breaks("tasks")
 def the_expert_repeats_that_it_is_there(self: Any) -> Any:
     return with_task(self, expert=lambda task, world: Talker(type(task).__mro__[1].expert(task, world)))
+
+
+class Dawdler(Expert):
+    """Stays where it is, and never finishes."""
+
+    def act(self, world: World) -> Action:
+        return Action(world.spec.rest())
 
 
 class Talker(Expert):

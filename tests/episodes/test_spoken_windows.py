@@ -86,6 +86,8 @@ def test_a_role_that_says_nothing_is_refused(snapshot: Snapshot) -> None:
     silent = EpisodeFilter(split="heldout")
     with pytest.raises(ValueError, match=r"the solver says nothing.*around_utterances=0"):
         spoken_moments(snapshot, "solver", silent)
+    with pytest.raises(ValueError, match=r"set reward\.dataset\.around_utterances=0$"):
+        spoken_moments(snapshot, "solver", silent, section="reward.dataset")
 
 
 def test_an_unreadable_episode_is_left_out(snapshot: Snapshot, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,6 +95,20 @@ def test_kinds_that_take_longer_are_given_more_time_and_a_configuration_has_the_
         draw_probes(world, ProbesConfig(limits={"dance": 3}))
     with pytest.raises(ValueError, match="at least 1 step, got"):
         ProbesConfig(limits={"go": 0})
+
+
+@pytest.mark.parametrize(
+    ("env", "steps", "limit"),
+    [
+        ({"id": "CartPole-v1", "instruction": "balance", "success_return": 475.0}, 1000, 500),
+        ({"id": "CartPole-v1", "instruction": "balance", "success_return": 475.0, "max_steps": 30}, 1000, 30),
+        ({"id": "CartPole-v1", "instruction": "balance", "success_return": 475.0}, 40, 40),
+        ({"id": "BabyAI-GoToLocal-v0"}, 500, 64),
+    ],
+)
+def test_a_probe_has_at_most_the_time_of_an_episode(env: Mapping[str, Any], steps: int, limit: int) -> None:
+    drawn = draw_probes(registry.make("gymnasium", **env), ProbesConfig(episodes=2, steps=steps))
+    assert [probe.limit for probe in drawn] == [limit, limit]
 
 
 def test_a_probe_ends_at_its_own_limit() -> None:

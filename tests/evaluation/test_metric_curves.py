@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
-from interplay.evaluation.report_data import KindTraining, MetricCurve
+from interplay.evaluation.report_data import KindTraining, MetricCurve, ReportData
+from interplay.evaluation.report_page import render_page
 
 
 def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
@@ -50,3 +51,9 @@ def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
     assert len(curve.updates) == 10
     assert curve.values.mean() == pytest.approx(499.5)
     assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
+
+
+def test_a_stage_without_metrics_has_no_learning_curves() -> None:
+    curves = {"clone": {"loss": MetricCurve(np.arange(3.0), np.arange(3.0))}, "reward": {}}
+    page = render_page(ReportData(curves=curves))
+    assert "clone (1 metric)" in page and "reward (" not in page

@@ -226,6 +226,9 @@ def test_probe_results_refuse_unpaired_episodes() -> None:
 def test_the_summary_has_the_return_measured_before_the_first_update() -> None:
     points = [RewardPoint(0, np.zeros(0), np.array([1.0, 2.0])), RewardPoint(9, np.ones(4), np.ones(2))]
     assert "n = 2 to 4 episodes a point" in render_page(ReportData(reward_points=points)), "no point has no episodes"
+    assert "n = 1 episode a point" in render_page(ReportData(reward_points=[RewardPoint(0, np.zeros(0), np.ones(1))]))
+    below = [RewardPoint(0, np.zeros(0), np.full(2, -0.001)), RewardPoint(9, np.ones(4), np.full(2, -0.002))]
+    assert "0.00 → 0.00" in (page := render_page(ReportData(reward_points=below))) and "-0.00 →" not in page
     found = results_of(ReportData(reward_points=points))["modeled_return"]
     assert found == [{"update": 0, "training": None, "heldout": 1.5}, {"update": 9, "training": 1.0, "heldout": 1.0}]
 

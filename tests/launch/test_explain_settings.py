@@ -74,6 +74,24 @@ def test_an_unknown_setting_that_resembles_none_is_refused_without_a_list(capsys
     assert said == "interplay explain: there is no setting 'xyzzy'. interplay explain lists the sections\n"
 
 
+@pytest.mark.parametrize(
+    ("typed", "proposed"),
+    [
+        (["env.targets"], "interplay explain env.targets env=voxel\n"),
+        (["on_surfaces", "env=commai"], "interplay explain on_surfaces env=playhouse\n"),
+        (["env.bins"], "interplay explain env.bins env=gymnasium env.id=CartPole-v1\n"),
+    ],
+)
+def test_a_setting_of_another_world_is_proposed_with_that_world(
+    typed: list[str], proposed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", *typed]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(f"another world has. Type {proposed}")
+    assert main(proposed.split()[1:]) == 0
+    assert f"env.{typed[0].removeprefix('env.')} = " in capsys.readouterr().out
+
+
 def test_the_page_has_a_row_for_every_setting_and_world() -> None:
     page = settings_page()
     runtime = page.partition("## runtime\n")[2].partition("\n## ")[0]

@@ -16,6 +16,7 @@ from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
 
+from interplay.core.counted import counted
 from interplay.episodes.episode import Utterance
 from interplay.stages.studio_config import StudioLimits
 
@@ -163,7 +164,7 @@ def test_keys_mark_also_where_the_checkbox_was_clicked_last(page: Page) -> None:
     box = page.get_by_test_id("scrub-picture")
     box.check()
     page.keyboard.press("j")
-    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    expect(page.get_by_test_id("count")).to_contain_text("1 mark")
     page.keyboard.press("Space")
     expect(box).not_to_be_checked()
 
@@ -196,7 +197,7 @@ def test_the_later_sign_of_two_tabs_wins_and_both_show_it(page: Page) -> None:
         for each in (page, other):
             expect(each.get_by_test_id("plus-0")).to_have_attribute("aria-pressed", str(plus).lower())
             expect(each.get_by_test_id("minus-0")).to_have_attribute("aria-pressed", str(minus).lower())
-            expect(each.get_by_test_id("count")).to_contain_text(f"{int(plus) + int(minus)} marks")
+            expect(each.get_by_test_id("count")).to_contain_text(counted(plus + minus, "mark"))
 
     page.get_by_test_id("plus-0").click()
     shows(plus=True, minus=False)
@@ -232,7 +233,7 @@ def test_a_mark_in_another_browser_is_shown(page: Page, browser: Browser) -> Non
     for each in (page, other):
         expect(each.get_by_test_id("count")).to_contain_text("2 marks")
     other.get_by_test_id("minus-0").click()  # the same sign again takes the mark away
-    expect(page.get_by_test_id("count")).to_contain_text("1 marks")
+    expect(page.get_by_test_id("count")).to_contain_text("1 mark")
     other.context.close()
 
 

@@ -157,7 +157,7 @@ def test_a_study_without_statements_is_played_to_its_end(browser: Browser, tmp_p
         page.goto(studio.origin)
         expect(page.locator("#studies")).to_contain_text("nothing more to play")
         page.goto(f"{studio.origin}/data")
-        expect(page.locator("#summary")).to_contain_text("1 played episodes")
+        expect(page.locator("#summary")).to_contain_text("1 played episode:")
         page.context.close()
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from interplay.core.counted import counted
+
 
 class CrowdReport:
     """Counts and times that all people of a crowd share. Its methods may be called by several threads."""
@@ -52,10 +54,10 @@ class CrowdReport:
         lines = [f"  {self.ended}"] if self.ended else []
         lines += [f"  {what}: {count}" for what, count in found["counts"].items()]
         lines += [
-            f"  {what}: median {ms['p50']:.0f} ms, 95% within {ms['p95']:.0f} ms ({ms['n']} times)"
+            f"  {what}: median {ms['p50']:.0f} ms, 95% within {ms['p95']:.0f} ms ({counted(ms['n'], 'time')})"
             for what, ms in found["ms"].items()
         ]
-        lines += [f"  error, {count} times: {words}" for words, count in found["errors"].items()]
+        lines += [f"  error, {counted(count, 'time')}: {words}" for words, count in found["errors"].items()]
         return "".join(f"{line}\n" for line in lines or ["  nothing happened"])
 
 

@@ -34,10 +34,13 @@ export async function readWords() {
 }
 
 /**
- * A text with its {names} replaced.
+ * A text with its {names} replaced; {marks|mark|marks} is the number and the noun, "1 mark" or "2 marks".
  * @param {string} key @param {Object<string, any>} [values] @returns {string}
  */
 export function word(key, values = {}) {
   const text = table[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''));
+  return text.replace(/\{(\w+)(?:\|([^|}]+)\|([^|}]+))?\}/g, (_, name, one, several) => {
+    const value = String(values[name] ?? '');
+    return one ? `${value} ${values[name] === 1 ? one : several}` : value;
+  });
 }

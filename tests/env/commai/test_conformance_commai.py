@@ -28,6 +28,7 @@ class TestBits(WorldConformance):
 
 class TestBitsOfCharacters(WorldConformance):
     steps = 60
+    expert_steps = 1000
 
     def make_world(self) -> World:
         return registry.make("commai", tasks=["Repeat3V1L", "RepeatWhatISayTask"], interface="bits")

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from interplay.env.mission import NoopExpert
 from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.space import color_id, color_name
 from interplay.env.voxel.task_collections import TaskCollection
 from interplay.env.voxel.world import Voxel
-from interplay.env.world import Action, World
+from interplay.env.world import World
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,6 @@ class Removal(Task):
         return replace(self, color="blue")
 
 
-class Idle(Expert):
-    def act(self, world: World) -> Action:
-        return Action(world.spec.rest())
-
-
 class Removals(TaskSource):
     kinds = probes = ("clear",)
 
@@ -60,7 +56,7 @@ class Removals(TaskSource):
         return Removal(fields["instruction"], fields["color"])
 
     def expert(self, task: Task, world: World) -> Expert:
-        return Idle()
+        return NoopExpert()
 
 
 class TinyVoxel(Voxel):
