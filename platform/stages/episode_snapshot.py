@@ -12,6 +12,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
 from interplay.runtime.seeding import derive_seed
+from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.stage_folder import StageFolder
@@ -164,6 +165,8 @@ def _freeze(
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     if name == stage:
         _warn_of_unfinished(run, stage)
+        if (where.marked or where.rated) and run.base is None:  # a baseline learns from what its run has learned from
+            _warn_of_unmarked(run, stage, where, raters)
     with run.store() as store:
         if not store.entries(where):
             return None
@@ -201,6 +204,27 @@ def _warn_of_unfinished(run: Run, stage: str) -> None:
                 recording,
                 stage,
                 run.command(recording),
+            )
+
+
+def _warn_of_unmarked(run: Run, stage: str, where: EpisodeFilter, raters: Collection[str]) -> None:
+    """Says that a stage begins to learn from marks before the recordings of its round are marked.
+
+    `where` and `raters` are those of `freeze_once`.
+    """
+    begun = "also when it is resumed. To learn from all, stop it, and type first"
+    with run.store() as store:
+        if waiting := unmarked_episodes(run, store, raters):
+            logger.warning(
+                "mark has not marked %d episodes, and %s learns from the marks made so far, %s: %s",
+                *(waiting, stage, begun, run.command("mark")),
+            )
+        elif run.round > 1 and not store.selection(replace(where, round=run.round, split=TRAIN), raters)[0]:
+            recorded = store.select(EpisodeFilter(round=run.round, split=TRAIN))
+            verbs = ("mark",) if recorded else ("collect-agent", "mark")
+            logger.warning(
+                "round %d has no %s, and %s learns from the marks of earlier rounds alone, %s: %s",
+                *(run.round, "marks" if recorded else "recordings", stage, begun, " && ".join(map(run.command, verbs))),
             )
 
 
