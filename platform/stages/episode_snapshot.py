@@ -86,23 +86,31 @@ def warn_of_newer_data(
 
     The arguments are those of `freeze_once`. Marks count where `where` asks for them.
     """
-    path, where = run.snapshot_path(name), _of_round(run, where)
-    if not path.exists():
+    if not run.snapshot_path(name).exists():
         return
-    frozen = Snapshot(path)
-    with run.store() as store:
-        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
-    newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
-    if where.marked or where.rated:
-        known = {mark.id for mark in frozen.marks()}
-        newer["mark"] = sum(mark.id not in known for mark in marks)
-    since = [f"{number:,} more {name}{'s' * (number > 1)}" for name, number in newer.items() if number]
+    newer = newer_data(run, name, where, raters, share)
+    since = [f"{number:,} more {what}{'s' * (number > 1)}" for what, number in newer.items() if number]
     if since:
         logger.warning(
             "%s stored since %s began: it does not learn from them, also when it is trained longer. To "
             "learn from all, move %s and the folders of the stages that begin from it out of the run, and type: %s",
             *(" and ".join(since), name, run.stage(name).path, run.command(name)),
         )
+
+
+def newer_data(
+    run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
+) -> dict[str, int]:
+    """The numbers of episodes, and of marks where they count, that the stage `name` could learn from now and that its
+    snapshot lacks. The arguments are those of `freeze_once`."""
+    frozen, where = Snapshot(run.snapshot_path(name)), _of_round(run, where)
+    with run.store() as store:
+        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
+    newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
+    if where.marked or where.rated:
+        known = {mark.id for mark in frozen.marks()}
+        newer["mark"] = sum(mark.id not in known for mark in marks)
+    return newer
 
 
 def _of_round(run: Run, where: EpisodeFilter) -> EpisodeFilter:

@@ -88,12 +88,18 @@ def _mark(run: Run) -> None:
         clock.finish(episodes=len(ids), marks=marks)
 
 
-def unmarked_episodes(run: Run, store: EpisodeStore, raters: Collection[str] = ()) -> int:
-    """The number of episodes that the stage has not marked yet with all of its raters, if it has begun; of them those
-    that the names or patterns `raters` name, all if there are none."""
+def unmarked_episodes(
+    run: Run, store: EpisodeStore, raters: Collection[str] = (), among: Collection[str] | None = None
+) -> int:
+    """The number of episodes that the stage has not marked yet with all of its raters, if it has begun.
+
+    `raters` are names or patterns of those that count, empty for all; `among` are the episodes to mark, None for those
+    that the stage would mark now.
+    """
     settings = run.stage(STAGE).record().get("settings", {}).get(STAGE, {})
     named = [rater for rater in settings.get("raters", ()) if is_named(rater, raters)]
-    waiting = _unwatched(store, [(rater, episode) for rater in named for episode in _to_mark(run, store)])
+    ids = _to_mark(run, store) if among is None else among
+    waiting = _unwatched(store, [(rater, episode) for rater in named for episode in ids])
     return len({episode for _, episode in waiting})
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
-from tiny_runs import copied, interplay, opened, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.episode import Mark
+from interplay.launch.train_baselines import train_baselines
+from interplay.stages.baselines import replaced_stages
 
 
 def test_a_reward_model_of_a_round_without_marks_says_so(
@@ -55,3 +58,37 @@ def test_a_reward_model_that_begins_before_everything_is_marked_says_so(
         caplog.clear()
         interplay("reward", [*settings, *more])
         assert "marks made so far" not in caplog.text
+
+
+FEW = ("evaluate.expert=false", "evaluate.chance=false", "evaluate.counterfactuals=0", "evaluate.kinds=[go]")
+
+
+def test_baselines_of_marks_that_the_run_has_left_behind_are_refused_and_stated(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(rewarded, tmp_path)
+    variants = ("variants.half.reward.marked_share=0.99", "variants.own.mark.raters=[own]", "reward.raters=[rater-1]")
+    short = ("reward.training.updates=1", "reinforce.training.updates=1")
+    settings = tiny(root, "baselines=[ar,half,own]", *variants, *FEW, *short)
+    shutil.rmtree(root / "run/reward")
+    interplay("reward", settings)
+    run = opened(settings)
+    train_baselines(run)
+    interplay("evaluate", settings)
+    interplay("collect", [*settings, "collect.episodes=6"])
+    interplay("mark", settings)
+    assert not any(replaced_stages(run, name) for name in run.config.baselines), "the run has not learned from them yet"
+    shutil.rmtree(root / "run/reward")
+    interplay("reward", settings)
+    said = refused("evaluate", settings, capsys)
+    assert all(f"baselines/{name} (reward)" in said for name in run.config.baselines), said
+    assert "interplay demo" in said
+    with pytest.raises(ValueError, match=r"baselines/ar \(reward was trained again from the start\)"):
+        train_baselines(run)
+    shutil.rmtree(root / "run/baselines/ar")
+    interplay("report", settings)
+    stated = "\n".join(json.loads((root / "run/summary.json").read_text())["outdated"])
+    assert all(
+        f"{name} shares weights, recordings or marks with stages of the run" in stated for name in ("half", "own")
+    )
+    assert f"ar was trained in {root}/run/baselines/ar, which has no agent any more" in stated
