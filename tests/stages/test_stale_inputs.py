@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_runs import copied, interplay, opened, refused, tiny
+from tiny_runs import HOUSE, copied, interplay, opened, refused, tiny
 
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.world import Playhouse
 from interplay.episodes.episode import Mark
 from interplay.launch.train_baselines import train_baselines
 from interplay.stages.baselines import replaced_stages
@@ -92,3 +95,59 @@ def test_baselines_of_marks_that_the_run_has_left_behind_are_refused_and_stated(
         f"{name} shares weights, recordings or marks with stages of the run" in stated for name in ("half", "own")
     )
     assert f"ar was trained in {root}/run/baselines/ar, which has no agent any more" in stated
+
+
+def in_a_newer_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the Playhouse of this process one of the next version."""
+    made = Playhouse.__init__
+
+    def make(world: Playhouse, config: PlayhouseConfig) -> None:
+        made(world, config)
+        world.spec = replace(world.spec, version=world.spec.version + 1)
+
+    monkeypatch.setattr(Playhouse, "__init__", make)
+
+
+def test_nothing_is_mixed_or_lost_where_the_world_has_a_newer_version(
+    rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(copied(rewarded, tmp_path), "evaluate.expert=true", *FEW[1:], "evaluate.chance=true")
+    interplay("evaluate", settings)
+    folder, summary = tmp_path / "run/evaluate", tmp_path / "run/summary.json"
+    kept = (folder / "expert.json").read_bytes()
+    in_a_newer_version(monkeypatch)
+    assert "this world is playhouse version 2" in refused("inspect-reward", settings, capsys)
+    interplay("report", settings)
+    report = json.loads(summary.read_text())
+    (stated,) = report["outdated"]
+    assert stated.startswith("The reward model is not measured on held-out episodes: episode ")
+    assert "was recorded in playhouse version 1, this world is playhouse version 2; install that version" in stated
+    assert report["reward"] is None and set(report["probes"]["go"]) == {"bc", "expert"}
+    interplay("evaluate", settings)
+    newer = [json.loads((folder / f"{name}.json").read_text())["results"][0] for name in ("bc", "expert")]
+    assert [each["world_version"] for each in newer] == [2, 2]
+    assert json.loads((folder / "chance.json").read_text())["go"]["world_version"] == 2
+    (folder / "expert.json").write_bytes(kept)
+    interplay("report", settings)
+    assert set(json.loads(summary.read_text())["probes"]["go"]) == {"bc"}
+    again = (folder / "bc.json").stat().st_mtime_ns
+    interplay("evaluate", settings)
+    assert (folder / "bc.json").stat().st_mtime_ns == again
+    (folder / "bc.json").write_text((folder / "bc.json").read_text().replace(', "world_version": 2', ""))
+    unstated = (folder / "bc.json").read_bytes()
+    interplay("evaluate", settings)
+    assert (folder / "bc.json").read_bytes() == unstated, "of an older commit, which counts"
+
+
+def test_kinds_that_a_preset_adds_to_the_typed_ones_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    merged = "collect asks for go (62.5%), lift (22.5%), position (2.5%), color (10.0%), count (2.5%)"
+    with caplog.at_level("INFO"):
+        for name, typed in (
+            ("merged", ["collect.setter.kinds={go: 1, exist: 0}"]),
+            ("alone", ["~collect.setter.kinds", "collect.setter.kinds={go: 1}"]),
+        ):
+            caplog.clear()
+            house = (*HOUSE[:-1], *typed)
+            interplay("collect", tiny(tmp_path / name, "collect.episodes=1", "collect.heldout=0", house=house))
+            assert (merged in caplog.text) == (name == "merged"), caplog.text
+            assert ("collect asks for" in caplog.text) == (name == "merged")
