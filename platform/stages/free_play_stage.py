@@ -161,8 +161,8 @@ def comparable_free_play(run: Run, agents: Iterable[str]) -> dict[str, list[Free
         setters = document.get("setter", {}), kept[first].get("setter", {})
         if not same or not (is_same_player(*setters) or is_same_player(*setters[::-1])):
             logger.warning(
-                "%s played freely with another setter than %s, or by other rules or in another version of the world, so "
-                "the report does not compare it; measure it again with: %s",
+                "%s played freely with another setter than %s, or by other rules or in another version of the world, "
+                "so the report does not compare it; measure it again with: %s",
                 name,
                 first,
                 run.command("evaluate"),
