@@ -16,6 +16,7 @@ from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest,
 from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.core.settings_group import settings_group
 from interplay.core.typed_name import setting_of
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
@@ -93,7 +94,10 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     clock = run.begin(stage, collect_settings(run, config, stage))
     counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
     if folder.finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
-        return
+        if not sum(counts.values()) or _has_episodes(run, stage):
+            return
+        logger.warning("%s has no episode of %s any more: they are recorded again", run.root / "store", stage)
+        clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
@@ -143,6 +147,16 @@ def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
             ", ".join(f"{kind} ({weight / total:.1%})" for kind, weight in asked.items()),
             *(setting, setting),
         )
+
+
+def _has_episodes(run: Run, stage: str) -> bool:
+    """Whether the store has any episode of the round of a recording stage."""
+    with run.store() as store:
+        return bool(store.select(EpisodeFilter(round=_round(run, stage))))
+
+
+def _round(run: Run, stage: str) -> int:
+    return 0 if stage in SHARED_STAGES else run.round
 
 
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -227,7 +241,7 @@ class _Recorder:
             seat=self._seat(names),
             config=RecordingConfig(self._config.steps, self._config.grace_steps),
             world_config=self._run.config.env,
-            round=0 if self._stage in SHARED_STAGES else self._run.round,
+            round=_round(self._run, self._stage),
             setters=learned_setters(self._run, self._config.setter_agent, len(self._worlds), (self._stage, *names)),
         )
         for _, episode in collector.collect(map(self._request, episodes), stopped):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
+from interplay.learner.checkpoint import CheckpointError, latest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES
@@ -21,6 +23,24 @@ logger = logging.getLogger(__name__)
 
 TRAIN = "train"  # the split of the episodes that are learned from; a snapshot may have held-out ones, too
 RECORDING = ("collect", "collect-agent")  # the stages that record episodes
+
+
+def other_snapshot(run: Run, stage: str) -> str:
+    """Says that a stage has learned from another snapshot than that of the store; "" if it has not, or none is stated.
+
+    A damaged checkpoint is not reported here.
+    """
+    path = run.snapshot_path(stage)
+    with suppress(CheckpointError):
+        newest = latest(run.stage(stage).checkpoints)
+        learned = None if newest is None else newest.description.get("snapshot")
+        if learned is not None and path.exists() and learned != Snapshot(path).hash:
+            return (
+                f"{run.stage(stage).path} has learned from other episodes or marks than those that {path} lists: it "
+                "was copied from another run, or another run that shares the store has replaced the list. Restore "
+                f"either from a copy, or move the folder out of the run, and type: {run.command(stage)}"
+            )
+    return ""
 
 
 def training_marks(snapshot: Snapshot) -> list[Mark]:
@@ -54,7 +74,7 @@ def freeze_once(
 
     Raises:
         ValueError: no episode satisfies `where`, none of these raters or none at all marked one, the share leaves
-            none to train on, or the snapshot of a stage with checkpoints is missing.
+            none to train on, or the snapshot of a stage with checkpoints is missing or another one.
     """
     has_begun = _has_results(run, name)
     snapshot = _freeze(run, name, name, where, mix, raters, _keep(run, name, share))
@@ -164,6 +184,8 @@ def _freeze(
     """The snapshot `name` of a stage; None if no episode satisfies `where`."""
     path, where = run.snapshot_path(name), _of_round(run, where)
     if path.exists() and _has_results(run, stage):
+        if name == stage and (other := other_snapshot(run, stage)):
+            raise ValueError(other)
         return Snapshot(path)
     if name == stage and not path.exists() and run.stage(stage).has_agent:
         raise ValueError(

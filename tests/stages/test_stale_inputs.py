@@ -15,6 +15,7 @@ from interplay.env.playhouse.world import Playhouse
 from interplay.episodes.episode import Mark
 from interplay.launch.train_baselines import train_baselines
 from interplay.stages.baselines import replaced_stages
+from interplay.stages.evaluate_stage import stages_of
 
 
 def test_a_reward_model_of_a_round_without_marks_says_so(
@@ -151,3 +152,47 @@ def test_kinds_that_a_preset_adds_to_the_typed_ones_are_named(tmp_path: Path, ca
             interplay("collect", tiny(tmp_path / name, "collect.episodes=1", "collect.heldout=0", house=house))
             assert (merged in caplog.text) == (name == "merged"), caplog.text
             assert ("collect asks for" in caplog.text) == (name == "merged")
+
+
+def test_the_agent_before_reinforcement_is_that_of_the_stage_whatever_is_typed(rewarded: Path, tmp_path: Path) -> None:
+    settings = tiny(copied(rewarded, tmp_path), *FEW)
+    interplay("reinforce", [*settings, "reinforce.start=reward", "reinforce.training.updates=1"])
+    assert stages_of(opened([*settings, "reinforce.start=clone"]))["before_rl"] == "reward"
+
+
+def test_a_removed_store_is_recorded_again(cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = tiny(copied(cloned, tmp_path))
+    run = opened(settings)
+    steps = run.stage("collect").record()["steps"]
+    shutil.rmtree(tmp_path / "run/store")
+    interplay("collect", settings)
+    assert "has no episode of collect any more: they are recorded again" in caplog.text
+    with run.store() as store:
+        assert len(store.ids()) == 6
+    assert run.stage("collect").record()["steps"] <= steps + 12, "what was lost does not count"
+
+
+def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_with_what_is_there(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(rewarded, tmp_path)
+    settings = tiny(root, "reinforce.start=clone", "reinforce.training.updates=2")
+    interplay("reinforce", settings)
+
+    def stated() -> str:
+        interplay("report", settings)
+        return "\n".join(json.loads((root / "run/summary.json").read_text())["outdated"])
+
+    assert stated() == ""
+    shutil.rmtree(root / "run/reward")
+    interplay("reward", [*settings, "reward.learner.learning_rate=0.01"])
+    assert stated().startswith("Another reward model than the present one, of update 4, has rewarded reinforce")
+    shutil.rmtree(root / "run/reward")
+    with opened(settings).store() as store:
+        store.add_marks([Mark(store.ids(split="train")[0], "someone", 1, 1)])
+    interplay("reward", settings)
+    shutil.rmtree(root / "run/reward")
+    shutil.copytree(rewarded / "run/reward", root / "run/reward")  # as a stage of another run
+    assert "run/reward has learned from other episodes or marks than those that" in stated()
+    said = refused("reward", [*settings, "reward.training.updates=6"], capsys)
+    assert "it was copied from another run, or another run that shares the store has replaced the list" in said
