@@ -114,7 +114,7 @@ def refuse_outdated(run: Run, names: Iterable[str]) -> None:
         for stage in ORDER[: ORDER.index(stages[0])] if folder.exists() else ():
             copied, current = ({} if stage in ignored else _made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
-        if stages[0] == "clone":
+        if trained in ("clone", "reward"):
             with suppress(checkpoint.CheckpointError):  # its training reports it, and the stages go on until then
                 again = replaced_stages(run, name)
                 outdated += [f"{folder} ({stage} was trained again from the start)" for stage in again]

@@ -16,6 +16,11 @@ from interplay.episodes.drawn_rows import DrawnRows, RowDrawer
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
 from interplay.episodes.episode_cache import EpisodeCache
 
+
+class OtherWorld(ValueError):
+    """An episode was recorded in another world, or in another version of it, in which its actions lead elsewhere."""
+
+
 Row = tuple[int, Mapping[str, View], World]
 
 ROUNDING = 1e-3  # absolute and relative, by which a world may differ on another machine
@@ -30,9 +35,10 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
     settings that only affect pictures.
 
     Raises:
-        ValueError: the world differs from the recorded one in name or version, or the recorded actions lead elsewhere.
+        OtherWorld: the world differs from the recorded one in name or version.
+        ValueError: the recorded actions lead elsewhere.
     """
-    _check_same_world(world, episode)
+    check_same_world(world, episode.meta)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
     said = {role: transcript.said(episode.meta, role) for role in observers}
     drawn = [role for role in observers if role not in episode.images]
@@ -111,13 +117,14 @@ def _refuse_other_course(episode: Episode, step: int, difference: str) -> NoRetu
     )
 
 
-def _check_same_world(world: World, episode: Episode) -> None:
-    recorded = (episode.meta.world, episode.meta.world_version)
+def check_same_world(world: World, meta: EpisodeMeta) -> None:
+    """Raises `OtherWorld` if an episode was recorded in a world of another name or version."""
+    recorded = (meta.world, meta.world_version)
     present = (world.spec.name, world.spec.version)
     if recorded != present:
         same_name = recorded[0] == present[0]
-        raise ValueError(
-            f"episode {episode.meta.id} was recorded in {recorded[0]} version {recorded[1]}, "
+        raise OtherWorld(
+            f"episode {meta.id} was recorded in {recorded[0]} version {recorded[1]}, "
             f"this world is {present[0]} version {present[1]}; "
             + ("install that version of the world, or record again" if same_name else f"set env={recorded[0]}")
         )
@@ -222,7 +229,7 @@ def _observations(
     if not (draw or sense):
         return images, vectors
     if episode.poses is not None:
-        _check_same_world(world, episode)
+        check_same_world(world, episode.meta)
         drawer = RowDrawer(episode, role, world, cache)
         return DrawnRows(drawer, "image") if draw else images, DrawnRows(drawer, "vector") if sense else vectors
     views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]

@@ -97,7 +97,7 @@ class Reindexed:
     swept: int
 
 
-def _is_named(rater: str, patterns: Collection[str]) -> bool:
+def is_named(rater: str, patterns: Collection[str]) -> bool:
     """Whether one of the patterns fits; without patterns, all raters are named."""
     return not patterns or any(fnmatchcase(rater, pattern) for pattern in patterns)
 
@@ -327,13 +327,13 @@ class EpisodeStore(EpisodeCatalog):
         """What `snapshot` freezes: the episodes, their marks, and by episode the raters that watched it."""
         entries = [e for e in self.entries(where) if e.created <= until and (keep is None or keep(e))]
         ids = [entry.id for entry in entries]
-        marks = [mark for mark in self.marks(ids) if _is_named(mark.rater, raters)]
+        marks = [mark for mark in self.marks(ids) if is_named(mark.rater, raters)]
         marks = [mark for mark in marks if mark.created <= until or mark.rater in always]
         rated = {(mark.episode, mark.rater) for mark in marks}
         rated.update(self._rows("SELECT episode, rater FROM ratings WHERE at <= ?", [until]))
         watched = {
             episode: tuple(
-                rater for rater in names if _is_named(rater, raters) and ((episode, rater) in rated or rater in always)
+                rater for rater in names if is_named(rater, raters) and ((episode, rater) in rated or rater in always)
             )
             for episode, names in self.raters(ids).items()
         }

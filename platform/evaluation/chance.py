@@ -90,6 +90,7 @@ def measure_chance(
             hold=drawn[0].hold,
             limit=drawn[0].limit,
             probes=digests[kind],
+            world_version=drawn[0].world_version,
             measures={name: by_kind[kind] for name, by_kind in measures.items() if by_kind},
         )
     return found

@@ -122,6 +122,7 @@ class ProbePlayer:
             steps=play.step,
             limit=play.probe.limit,
             hold=play.probe.hold,
+            world_version=play.probe.world_version,
             answer=play.task.answer,
             measures=play.measured[-1] if play.measured else {},
             best_measures=best(play.measured, key=lambda each: next(iter(each.values())), default={}),

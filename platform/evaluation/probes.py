@@ -101,6 +101,7 @@ class Probe:
     limit: int  # time limit in steps
     hold: int = 0  # steps for which success must last; see `SuccessJudge`
     other_words: OtherWords | None = None  # makes it a counterfactual
+    world_version: int = 0  # of the world that it was drawn in
 
     @property
     def instruction(self) -> str:
@@ -125,6 +126,7 @@ class ProbeResult:
     answer: str | None = None  # the right answer of a question; None for instructions, and in files of older versions
     measures: Mapping[str, float] = field(default_factory=dict)  # `Task.measure` at the end; empty: it has none
     best_measures: Mapping[str, float] = field(default_factory=dict)  # at the step where its first measure was best
+    world_version: int = 0  # of the world; 0 in files of older versions, which count as those of any
 
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
@@ -136,8 +138,13 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
+    version = world.spec.version
     drawn = [
-        _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
+        _draw(
+            world,
+            [config.seed, number, index],
+            Probe(kind, index, 0, {}, limits[kind], hold, world_version=version),
+        )
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
@@ -255,19 +262,29 @@ def _by_probe(values: Iterable[tuple[int, float]]) -> list[float]:
 
 def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, Sequence[ProbeResult]]:
     """The results of the first agent that has any, and of those that played the same probes with the same words, time
-    limits and holding time; others are named in a warning."""
+    limits and holding time in the same version of the world; others are named in a warning."""
     played = {agent: results for agent, results in by_agent.items() if results}
     probes = {
         agent: {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in results}
         for agent, results in played.items()
     }
     first = next(iter(played), "")
-    for agent in [each for each in played if probes[each] != probes[first]]:
+    for agent in list(played):
+        if probes[agent] == probes[first] and is_of_version(played[agent], played[first]):
+            continue
         logger.warning(
-            "%s played other probes than %s, or with other limits, so the report does not compare it", agent, first
+            "%s played other probes than %s, or with other limits, or in another version of the world, so the report "
+            "does not compare it",
+            *(agent, first),
         )
         del played[agent]
     return played
+
+
+def is_of_version(results: Sequence[ProbeResult], probes: Sequence[Probe | ProbeResult]) -> bool:
+    """Whether results may be of the version of the world of these probes; files of older versions do not state it."""
+    stated, wanted = ({each.world_version for each in rows if each.world_version} for rows in (results, probes))
+    return not stated or not wanted or stated == wanted
 
 
 def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:

@@ -94,6 +94,7 @@ class ChanceLevel:
     probes: str = ""  # digest of their houses and words; "" in files of older versions
     # What the tasks measure of the two players, "resting" and "random"; empty in files of older versions.
     measures: Mapping[str, MeasureMeans] = field(default_factory=dict)
+    world_version: int = 0  # of the world; 0 in files of older versions, which count as those of any
 
     @property
     def best_guess(self) -> float:

@@ -8,7 +8,7 @@ A score request holds the observations of an unroll by name, each [T + 1, b, ...
 and row shapes), and `last`, bool [T + 1, b]: rows at which an episode has ended. To continue the lanes of an earlier
 request it also holds the `hidden` and `cell` of that response. If its utterances were encoded with a vocabulary other
 than that of `/about`, it holds that one as `vocabulary`, a string of the same form, and they are translated by their
-text. The response holds
+text. Any other array is refused. The response holds
 
 | key | shape | meaning |
 |---|---|---|
@@ -43,6 +43,7 @@ from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.weights import Weights
 from interplay.core.setting_checks import check_at_least
+from interplay.core.settings_validation import did_you_mean
 from interplay.core.stored_arrays import TooManyBytes, read_arrays
 from interplay.episodes.token_translation import TokenTranslation, check_tokens
 from interplay.episodes.vocabulary import Vocabulary
@@ -52,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 READ_CHUNK_BYTES = 2**16
 STATE_KEYS = RecurrentState._fields
+VOCABULARY = "vocabulary"  # of the utterances of a request
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,10 @@ def read_request(
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
     wanted = request_arrays(layout)
+    known = [*wanted, *STATE_KEYS, VOCABULARY]
     problems = [f"{name} is missing" for name in wanted if name not in found]
+    unknown = [name for name in found if name not in known]
+    problems += [f"{name!r} is unknown; leave it out.{did_you_mean(name, known)}" for name in unknown]
     arrays = {name: found[name] for name in wanted if name in found}
     lead = next((array.shape[:2] for array in arrays.values()), (0, 0))
     for name, array in arrays.items():
@@ -211,7 +216,7 @@ def read_request(
     if problems := problems or _wrong_values(arrays, layout):
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
     try:
-        arrays |= _utterances(arrays, found.get("vocabulary"), vocabulary)
+        arrays |= _utterances(arrays, found.get(VOCABULARY), vocabulary)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the utterances can't be read: {error}") from error
     return arrays, LaneState(RecurrentState(*(found[name] for name in STATE_KEYS)) if given else None)

@@ -12,9 +12,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from interplay.learner.checkpoint import latest
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
+from interplay.learner.checkpoint import Checkpoint, latest
 from interplay.learner.objective import LossWeights
 from interplay.stages.config import BaselineName, Config
+from interplay.stages.episode_snapshot import newer_data
+from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.run import Run
 from interplay.stages.stage_config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.stage_folder import StageFolder
@@ -138,18 +142,44 @@ def refuse_shorter(run: Run) -> None:
 
 
 def replaced_stages(run: Run, name: str) -> list[str]:
-    """The stages of the run that a baseline began from, or learns from the same episodes as, and that have been trained
-    again from the start since. Further training changes neither the snapshot nor the weights of a step."""
+    """The stages of the run that a baseline began from, or learns from the same episodes or marks as, and that have
+    been trained again from the start since. Further training changes neither the snapshot nor the weights of a step.
+
+    Raises:
+        CheckpointError: a checkpoint is damaged.
+    """
     baseline, found = baseline_of(run.config, name), list[str]()
     for stage in ("clone", "reward"):
         own, now = (latest(StageFolder(root / stage).checkpoints) for root in (run.root / FOLDER / name, run.root))
-        if own is None or now is None or (stage == "reward" and stage in baseline.stages):
+        if own is None or now is None:
+            continue
+        if stage == "reward" and stage in baseline.stages:
+            if _learned_from_other_marks(run, name, own, now):
+                found.append(stage)
             continue
         snapshots = [each.description.get("snapshot") for each in (own, now)]
         is_copy = stage not in baseline.stages and own.step == now.step
         if snapshots[0] != snapshots[1] or (is_copy and own.fingerprint != now.fingerprint):
             found.append(stage)
     return found
+
+
+def _learned_from_other_marks(run: Run, name: str, own: Checkpoint, now: Checkpoint) -> bool:
+    """Whether the reward model `own` of a baseline has learned from other marks than it would now, because that of the
+    run, `now`, has been trained again on others."""
+    baseline = replace(run, root=run.root / FOLDER / name, base=run.root)
+    paths = [each.snapshot_path("reward") for each in (baseline, run)]
+    if not all(path.exists() for path in paths):
+        return False
+    frozen, learned = map(Snapshot, paths)
+    if "mark" in baseline_of(run.config, name).stages:
+        with run.store() as store:
+            return unmarked_episodes(baseline, store, among=learned.ids) > 0
+    chosen, others = ({"raters": [], "marked_share": 1.0} | each.description["config"]["reward"] for each in (own, now))
+    raters, share = chosen["raters"], chosen["marked_share"]
+    if (raters, share) == (others["raters"], others["marked_share"]):
+        return {mark.id for mark in frozen.marks()} != {mark.id for mark in learned.marks()}
+    return newer_data(baseline, "reward", EpisodeFilter(marked=True), raters, share)["mark"] > 0
 
 
 def refuse_replaced(run: Run) -> None:
@@ -161,11 +191,16 @@ def refuse_replaced(run: Run) -> None:
     found = {name: stages for name in trained_baselines(run) if (stages := replaced_stages(run, name))}
     if found:
         listed = ", ".join(f"{run.root / FOLDER / name} ({', '.join(stages)})" for name, stages in found.items())
-        command = " ".join([run.command("demo"), *_naming(run, found)])
         raise ValueError(
-            f"these baselines began from stages of {run.root} that have been trained again from the start since: "
-            f"{listed}. Remove their folders; to train them again, type: {command}"
+            f"these baselines share weights, recordings or marks with stages of {run.root} that have been trained "
+            f"again from the start since: {listed}. Remove their folders; to train them again, type: "
+            f"{training_command(run, found)}"
         )
+
+
+def training_command(run: Run, names: Collection[str]) -> str:
+    """What to type to train these baselines."""
+    return " ".join([run.command("demo"), *_naming(run, names)])
 
 
 def _naming(run: Run, names: Collection[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ from typing import Any
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.core.settings_group import settings_group
+from interplay.core.typed_name import setting_of
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
@@ -91,7 +94,10 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     clock = run.begin(stage, collect_settings(run, config, stage))
     counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
     if folder.finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
-        return
+        if not sum(counts.values()) or _has_episodes(run, stage):
+            return
+        logger.warning("%s has no episode of %s any more: they are recorded again", run.root / "store", stage)
+        clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
@@ -102,6 +108,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             before = clock.fact("steps", 0)
             if waiting:
                 clock.note(finished=False)
+                _say_merged_kinds(run, config, stage)
                 if config.solver == "agent":
                     warn_of_unfinished_agent(run, stage, config.checkpoint)
                     check_start_coverage(run, config.checkpoint, store)
@@ -123,6 +130,33 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, **counts)
+
+
+def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
+    """Logs the kinds of task that are asked if a preset adds some to those that are typed."""
+    setting = f"{settings_group(stage)}.setter.kinds"
+    typed = [word.partition("=")[2] for word in run.config.run.typed if setting_of(word) == setting]
+    named = {kind for value in typed for kind in re.findall(r"[\w-]+", value)}
+    asked = {kind: weight for kind, weight in config.setter.kinds.items() if weight}
+    if named and not config.setter_agent and not asked.keys() <= named:
+        total = sum(asked.values())
+        logger.info(
+            "%s asks for %s: %s changes the kinds that it names and keeps the others of the preset. To ask for those "
+            "that it names alone, type '~%s' in front of it",
+            stage,
+            ", ".join(f"{kind} ({weight / total:.1%})" for kind, weight in asked.items()),
+            *(setting, setting),
+        )
+
+
+def _has_episodes(run: Run, stage: str) -> bool:
+    """Whether the store has any episode of the round of a recording stage."""
+    with run.store() as store:
+        return bool(store.select(EpisodeFilter(round=_round(run, stage))))
+
+
+def _round(run: Run, stage: str) -> int:
+    return 0 if stage in SHARED_STAGES else run.round
 
 
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -207,7 +241,7 @@ class _Recorder:
             seat=self._seat(names),
             config=RecordingConfig(self._config.steps, self._config.grace_steps),
             world_config=self._run.config.env,
-            round=0 if self._stage in SHARED_STAGES else self._run.round,
+            round=_round(self._run, self._stage),
             setters=learned_setters(self._run, self._config.setter_agent, len(self._worlds), (self._stage, *names)),
         )
         for _, episode in collector.collect(map(self._request, episodes), stopped):

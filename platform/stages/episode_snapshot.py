@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from interplay.core.counted import counted
@@ -12,7 +13,9 @@ from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
+from interplay.learner.checkpoint import CheckpointError, latest
 from interplay.runtime.seeding import derive_seed
+from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.stage_folder import StageFolder
@@ -21,6 +24,24 @@ logger = logging.getLogger(__name__)
 
 TRAIN = "train"  # the split of the episodes that are learned from; a snapshot may have held-out ones, too
 RECORDING = ("collect", "collect-agent")  # the stages that record episodes
+
+
+def other_snapshot(run: Run, stage: str) -> str:
+    """Says that a stage has learned from another snapshot than that of the store; "" if it has not, or none is stated.
+
+    A damaged checkpoint is not reported here.
+    """
+    path = run.snapshot_path(stage)
+    with suppress(CheckpointError):
+        newest = latest(run.stage(stage).checkpoints)
+        learned = None if newest is None else newest.description.get("snapshot")
+        if learned is not None and path.exists() and learned != Snapshot(path).hash:
+            return (
+                f"{run.stage(stage).path} has learned from other episodes or marks than those that {path} lists: it "
+                "was copied from another run, or another run that shares the store has replaced the list. Restore "
+                f"either from a copy, or move the folder out of the run, and type: {run.command(stage)}"
+            )
+    return ""
 
 
 def training_marks(snapshot: Snapshot) -> list[Mark]:
@@ -54,7 +75,7 @@ def freeze_once(
 
     Raises:
         ValueError: no episode satisfies `where`, none of these raters or none at all marked one, the share leaves
-            none to train on, or the snapshot of a stage with checkpoints is missing.
+            none to train on, or the snapshot of a stage with checkpoints is missing or another one.
     """
     has_begun = _has_results(run, name)
     snapshot = _freeze(run, name, name, where, mix, raters, _keep(run, name, share))
@@ -86,23 +107,31 @@ def warn_of_newer_data(
 
     The arguments are those of `freeze_once`. Marks count where `where` asks for them.
     """
-    path, where = run.snapshot_path(name), _of_round(run, where)
-    if not path.exists():
+    if not run.snapshot_path(name).exists():
         return
-    frozen = Snapshot(path)
-    with run.store() as store:
-        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
-    newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
-    if where.marked or where.rated:
-        known = {mark.id for mark in frozen.marks()}
-        newer["mark"] = sum(mark.id not in known for mark in marks)
-    since = [counted(number, f"more {name}") for name, number in newer.items() if number]
+    newer = newer_data(run, name, where, raters, share)
+    since = [counted(number, f"more {what}") for what, number in newer.items() if number]
     if since:
         logger.warning(
             "%s stored since %s began: it does not learn from them, also when it is trained longer. To "
             "learn from all, move %s and the folders of the stages that begin from it out of the run, and type: %s",
             *(" and ".join(since), name, run.stage(name).path, run.command(name)),
         )
+
+
+def newer_data(
+    run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
+) -> dict[str, int]:
+    """The numbers of episodes, and of marks where they count, that the stage `name` could learn from now and that its
+    snapshot lacks. The arguments are those of `freeze_once`."""
+    frozen, where = Snapshot(run.snapshot_path(name)), _of_round(run, where)
+    with run.store() as store:
+        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
+    newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
+    if where.marked or where.rated:
+        known = {mark.id for mark in frozen.marks()}
+        newer["mark"] = sum(mark.id not in known for mark in marks)
+    return newer
 
 
 def _of_round(run: Run, where: EpisodeFilter) -> EpisodeFilter:
@@ -156,6 +185,8 @@ def _freeze(
     """The snapshot `name` of a stage; None if no episode satisfies `where`."""
     path, where = run.snapshot_path(name), _of_round(run, where)
     if path.exists() and _has_results(run, stage):
+        if name == stage and (other := other_snapshot(run, stage)):
+            raise ValueError(other)
         return Snapshot(path)
     if name == stage and not path.exists() and run.stage(stage).has_agent:
         raise ValueError(
@@ -165,6 +196,8 @@ def _freeze(
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     if name == stage:
         _warn_of_unfinished(run, stage)
+        if (where.marked or where.rated) and run.base is None:  # a baseline learns from what its run has learned from
+            _warn_of_unmarked(run, stage, where, raters)
     with run.store() as store:
         if not store.entries(where):
             return None
@@ -202,6 +235,27 @@ def _warn_of_unfinished(run: Run, stage: str) -> None:
                 recording,
                 stage,
                 run.command(recording),
+            )
+
+
+def _warn_of_unmarked(run: Run, stage: str, where: EpisodeFilter, raters: Collection[str]) -> None:
+    """Says that a stage begins to learn from marks before the recordings of its round are marked.
+
+    `where` and `raters` are those of `freeze_once`.
+    """
+    begun = "also when it is resumed. To learn from all, stop it, and type first"
+    with run.store() as store:
+        if waiting := unmarked_episodes(run, store, raters):
+            logger.warning(
+                "mark has not marked %s, and %s learns from the marks made so far, %s: %s",
+                *(counted(waiting, "episode"), stage, begun, run.command("mark")),
+            )
+        elif run.round > 1 and not store.selection(replace(where, round=run.round, split=TRAIN), raters)[0]:
+            recorded = store.select(EpisodeFilter(round=run.round, split=TRAIN))
+            verbs = ("mark",) if recorded else ("collect-agent", "mark")
+            logger.warning(
+                "round %d has no %s, and %s learns from the marks of earlier rounds alone, %s: %s",
+                *(run.round, "marks" if recorded else "recordings", stage, begun, " && ".join(map(run.command, verbs))),
             )
 
 

@@ -137,7 +137,8 @@ def stages_of(run: Run) -> dict[str, str]:
     If reinforcement did not start from the clone, the agent that it started from plays too, as its baseline.
     """
     found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).has_agent}
-    start = run.config.reinforce.start
+    recorded = run.stage(AGENTS["bc_rl"]).record().get("settings", {}).get("reinforce", {})
+    start = recorded.get("start", run.config.reinforce.start)  # whatever is typed now
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start
     return found | trained_baselines(run) | dict(run.config.evaluate.agents)

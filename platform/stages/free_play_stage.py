@@ -67,6 +67,7 @@ def play_freely(
         "agent": dict(checkpoint),
         "setter": player_of(run, config.setter, "setter"),
         "rules": json.loads(json.dumps(stated)),
+        "world_version": worlds[0].spec.version,
         "seeds": [derive_seed(config.seed, FOLDER, number) for number in range(config.setter_episodes)],
     }
     file = folder.path / FOLDER / f"{agent}.json"
@@ -115,7 +116,13 @@ def _shares_of_kinds(requests: Counter[tuple[str, str]]) -> dict[str, float]:
 def _is_of(kept: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
     """Whether the kept episodes are of the described players, rules and seeds."""
     same = all(is_same_player(kept.get(player), described[player]) for player in ("agent", "setter"))
+    same = same and _version(kept) in (0, described["world_version"])
     return same and all(kept.get(key) == described[key] for key in ("rules", "seeds"))
+
+
+def _version(kept: Mapping[str, Any]) -> int:
+    """The version of the world in which kept episodes were played; 0 in files of older versions."""
+    return int(kept.get("world_version", 0))
 
 
 def read_free_play(folder: StageFolder, agent: str) -> list[FreePlayEpisode]:
@@ -150,11 +157,12 @@ def comparable_free_play(run: Run, agents: Iterable[str]) -> dict[str, list[Free
     first = next(iter(kept), "")
     for name, document in kept.items():
         same = all(document.get(key) == kept[first].get(key) for key in ("rules", "seeds"))
+        same = same and (_version(document) == _version(kept[first]) or 0 in map(_version, (document, kept[first])))
         setters = document.get("setter", {}), kept[first].get("setter", {})
         if not same or not (is_same_player(*setters) or is_same_player(*setters[::-1])):
             logger.warning(
-                "%s played freely with another setter than %s, or by other rules, so the report does not compare it; "
-                "measure it again with: %s",
+                "%s played freely with another setter than %s, or by other rules or in another version of the world, "
+                "so the report does not compare it; measure it again with: %s",
                 name,
                 first,
                 run.command("evaluate"),

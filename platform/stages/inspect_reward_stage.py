@@ -32,6 +32,7 @@ def inspect_reward(run: Run) -> Path:
 
     Raises:
         CheckpointError: there is no reward model yet, or no held-out episode.
+        OtherWorld: a held-out episode was recorded in another version of the world.
         ValueError: there is no such device as `reinforce.learner.device`.
     """
     found = heldout_of(run)

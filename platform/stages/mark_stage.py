@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.store import EpisodeStore
+from interplay.episodes.store import EpisodeStore, is_named
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -63,15 +63,13 @@ def _mark(run: Run) -> None:
     clock = run.begin(STAGE, mark_settings(run))
     with run.store() as store, StopRequest() as stop:
         store.reindex()
-        recorded = EpisodeFilter(rounds_before=2) if run.round == 1 else EpisodeFilter(round=run.round)
-        ids = [entry.id for entry in store.entries(recorded)]
+        ids = _to_mark(run, store)
         everything = [(rater, episode) for rater in config.raters for episode in ids]
         if not everything:
             verb, which = ("collect", "") if run.round == 1 else ("collect-agent", f" of round {run.round}")
             raise ValueError(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
         _rate_what_is_listed(store, run.stage(STAGE).path / WATCHED, everything)
-        watched = store.raters(ids)
-        waiting = [(rater, episode) for rater, episode in everything if rater not in watched.get(episode, ())]
+        waiting = _unwatched(store, everything)
         done = len(everything) - len(waiting)
         with Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done) as progress:
             marked = _marked(run, store, waiting, stop)
@@ -88,6 +86,31 @@ def _mark(run: Run) -> None:
             raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command continues")
         marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants
         clock.finish(episodes=len(ids), marks=marks)
+
+
+def unmarked_episodes(
+    run: Run, store: EpisodeStore, raters: Collection[str] = (), among: Collection[str] | None = None
+) -> int:
+    """The number of episodes that the stage has not marked yet with all of its raters, if it has begun.
+
+    `raters` are names or patterns of those that count, empty for all; `among` are the episodes to mark, None for those
+    that the stage would mark now.
+    """
+    settings = run.stage(STAGE).record().get("settings", {}).get(STAGE, {})
+    named = [rater for rater in settings.get("raters", ()) if is_named(rater, raters)]
+    ids = _to_mark(run, store) if among is None else among
+    waiting = _unwatched(store, [(rater, episode) for rater in named for episode in ids])
+    return len({episode for _, episode in waiting})
+
+
+def _to_mark(run: Run, store: EpisodeStore) -> list[str]:
+    recorded = EpisodeFilter(rounds_before=2) if run.round == 1 else EpisodeFilter(round=run.round)
+    return store.select(recorded)
+
+
+def _unwatched(store: EpisodeStore, everything: Sequence[Watch]) -> list[Watch]:
+    watched = store.raters({episode for _, episode in everything})
+    return [(rater, episode) for rater, episode in everything if rater not in watched.get(episode, ())]
 
 
 def _is_listed(store: EpisodeStore, episode: str) -> bool:

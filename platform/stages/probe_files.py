@@ -24,7 +24,7 @@ from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.core.stored_arrays import read_arrays
 from interplay.evaluation.probe_player import Film
-from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind
+from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind, is_of_version
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.shared_parts import is_same_player
 from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_rows
@@ -73,17 +73,18 @@ def has_results(
     probes: Sequence[Probe],
     counterfactuals: Sequence[Probe] = (),
 ) -> bool:
-    """Whether the agent of this checkpoint has played all of these with the same time limits, and success had to last
-    as long.
+    """Whether the agent of this checkpoint has played all of these with the same time limits in the same version of the
+    world, and success had to last as long.
 
-    Another version of the world may draw other tasks in the same houses, or give them more time, so words and limits
-    are compared as well.
+    Files of older versions do not state the version, and another one may draw other tasks in the same houses, or give
+    them more time, so words and limits are compared as well.
     """
     file = _file(folder, agent)
     if not file.exists() or not is_same_player(read_json(file).get("agent"), checkpoint):
         return False
-    own, other = (_played(read_results(folder, agent, words)) for words in (OWN_WORDS, OTHER_WORDS))
-    return own == _played(probes) and other >= _played(counterfactuals)
+    own, other = (read_results(folder, agent, words) for words in (OWN_WORDS, OTHER_WORDS))
+    same = _played(own) == _played(probes) and _played(other) >= _played(counterfactuals)
+    return same and is_of_version([*own, *other], probes)
 
 
 def _played(probes: Sequence[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int, int]]:
@@ -113,29 +114,34 @@ def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
 
 
 def chance_of(folder: StageFolder, played: Sequence[ProbeResult]) -> dict[str, ChanceLevel]:
-    """The chance levels of the probes that were played, with their time limits and holding time; files of older
-    versions do not state all of these, and count."""
+    """The chance levels of the probes that were played, with their time limits and holding time, in their version of
+    the world; files of older versions do not state all of these, and count."""
     digests = digests_by_kind(played)
-    limits = {each.kind: (each.hold, each.limit) for each in played}
+    limits = {each.kind: (each.hold, each.limit, each.world_version) for each in played}
     return {
         kind: level
         for kind, level in read_chance(folder).items()
-        if level.probes in ("", digests.get(kind)) and (level.answers or _is_under(level, *limits.get(kind, (0, 0))))
+        if level.probes in ("", digests.get(kind)) and (level.answers or _is_under(level, *limits.get(kind, (0, 0, 0))))
     }
 
 
-def _is_under(level: ChanceLevel, hold: int, limit: int) -> bool:
-    """Whether chance has been measured with this holding time and time limit; files of older versions have 0."""
-    return level.hold in (0, hold) and (level.limit == limit or 0 in (level.limit, limit))
+def _is_under(level: ChanceLevel, hold: int, limit: int, version: int) -> bool:
+    """Whether chance has been measured with this holding time and time limit, in this version of the world; files of
+    older versions have 0."""
+    pairs = ((level.limit, limit), (level.world_version, version))
+    return level.hold in (0, hold) and all(one == other or 0 in (one, other) for one, other in pairs)
 
 
 def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool:
-    """Whether chance has been measured on these probes with this number of random draws, with the same time limits,
-    and success had to last as long. As in `has_results`, the words are compared; files of older versions do not state
-    all of these, and are measured again."""
-    levels, played = read_chance(folder), {each.kind: (draws, each.hold, each.limit) for each in probes}
+    """Whether chance has been measured on these probes with this number of random draws, with the same time limits, in
+    this version of the world, and success had to last as long. As in `has_results`, the words are compared; files of
+    older versions do not state all of these, and are measured again unless only the version of the world is missing."""
+    levels, played = read_chance(folder), {each.kind: each for each in probes}
     return {kind: level.probes for kind, level in levels.items()} == digests_by_kind(probes) and all(
-        (each.draws, each.hold, each.limit) == played[kind] for kind, each in levels.items() if not each.answers
+        (each.draws, each.hold, each.limit) == (draws, played[kind].hold, played[kind].limit)
+        and each.world_version in (0, played[kind].world_version)
+        for kind, each in levels.items()
+        if not each.answers
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from interplay.env.world import WorldSpec
+from interplay.episodes.decoded_episode import OtherWorld
 from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
@@ -45,7 +46,7 @@ from interplay.stages.judged_continuations import judged_of
 from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, read_results
 from interplay.stages.returns_ledger import RETURNS, changes_of_reward_model, reward_points
-from interplay.stages.reward_evaluation import Examination, examine, heldout_of
+from interplay.stages.reward_evaluation import Examination, ModelOnHeldOut, examine, heldout_of
 from interplay.stages.round_results import round_records, rounds_on_probes
 from interplay.stages.rounds import check_begun
 from interplay.stages.run import Run, closes_worlds
@@ -111,7 +112,7 @@ def report(run: Run) -> Path:
     """
     check_begun(run.root, run.round, run.command)
     spec = run.make_world().spec
-    found = heldout_of(run)
+    found, unmeasured = _heldout(run)
     examined = examine(run, found) if found is not None else None
     labels = _labels(run)
     played = on_same_probes({name: read_results(run.stage(evaluate_stage.STAGE), name) for name in labels})
@@ -134,7 +135,7 @@ def report(run: Run) -> Path:
         reward_points=reward_points(returns),
         reward_source=_reward_source(run, records),
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
-        outdated=[*outdated_results(run, labels), *_mixed_returns(returns)],
+        outdated=[*outdated_results(run, labels), *_mixed_returns(returns), *unmeasured],
         probes=_probes(run, spec, labels, played) if played else None,
         measures={labels[name]: means for name, results in played.items() if (means := mean_measures(results))},
         rounds=rounds_on_probes(run, spec),
@@ -151,6 +152,14 @@ def report(run: Run) -> Path:
     for sentence in material.outdated:
         logger.warning("%s", sentence)
     return write_report(run.folder, _summary(run, material, examined, records), material)
+
+
+def _heldout(run: Run) -> tuple[ModelOnHeldOut | None, list[str]]:
+    """The reward model and its held-out episodes, and a sentence instead of them if the world is another one now."""
+    try:
+        return heldout_of(run), []
+    except OtherWorld as error:
+        return None, [f"The reward model is not measured on held-out episodes: {error}"]
 
 
 def _settings(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import Start, World
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.decoded_episode import DecodedEpisode, check_same_world
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.episodes.vocabulary import Vocabulary
@@ -50,7 +50,11 @@ class ModelOnHeldOut:
 
 
 def heldout_of(run: Run) -> ModelOnHeldOut | None:
-    """The model of `runs/<name>/reward` and its held-out episodes; None without a trained model or any episode."""
+    """The model of `runs/<name>/reward` and its held-out episodes; None without a trained model or any episode.
+
+    Raises:
+        OtherWorld: an episode was recorded in another version of the world, in which its true success is unknown.
+    """
     folder = run.stage("reward")
     file = run.snapshot_path("reward")
     if not folder.has_agent or not file.exists():
@@ -61,6 +65,8 @@ def heldout_of(run: Run) -> ModelOnHeldOut | None:
     ids = snapshot.select(EpisodeFilter(split="heldout"))
     cache = run.config.reward.dataset.cache_mb * 2**20
     heldout = read_heldout(snapshot, ids, world, model, vocabulary, cache_bytes=cache)
+    for meta in heldout.episodes:
+        check_same_world(world, meta)
     return ModelOnHeldOut(model, vocabulary, snapshot, world, heldout) if len(heldout) else None
 
 

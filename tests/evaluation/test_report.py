@@ -291,5 +291,5 @@ def test_the_report_shows_each_tasks_score_without_listening() -> None:
     assert written["chance"]["lift"]["answers"] == {"yes": 0.55, "no": 0.45}
     assert written["chance"]["go"] == {
         "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37], "hold": 0, "limit": 0,
-        "probes": "", "measures": {},
+        "probes": "", "measures": {}, "world_version": 0,
     }  # fmt: skip

@@ -161,6 +161,8 @@ def test_it_describes_its_inputs(client: Client) -> None:
             {"previous": np.full((STEPS + 1, LANES, TINY.actions_per_step, 2), 2, np.int8)},
             "previous[..., 1], nod, is from 2 to 2, not 0 to 1",
         ),
+        ({"vocabulry": np.array("{}")}, "'vocabulry' is unknown; leave it out. Did you mean 'vocabulary'?"),
+        ({"progress": np.zeros((STEPS + 1, LANES))}, "'progress' is unknown; leave it out. Known: cell, "),
     ],
 )
 def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told: str) -> None:
