@@ -22,6 +22,7 @@ from typing import Any
 
 import learner as updates  # benchmarks/learner.py
 import torch
+from reporting.update_profiles import busy_seconds
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
@@ -86,7 +87,7 @@ def profiled(learner: Learner, given: Sequence[Mapping[str, Any]], wall_ms: floa
         ]
         return sum(found) / PROFILED
 
-    busy = 1e3 * updates.busy_seconds(profile) / PROFILED
+    busy = 1e3 * busy_seconds(profile) / PROFILED
     return {"launches": calls(LAUNCHES), "waits": calls(WAITS), "busy_ms": busy, "busy": busy / wall_ms}
 
 

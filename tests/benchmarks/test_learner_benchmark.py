@@ -130,7 +130,7 @@ def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:
     assert "Self CPU" in table
 
 
-def test_overlapping_kernels_are_busy_once_and_the_operations_that_launch_them_never(benchmark: ModuleType) -> None:
+def test_overlapping_kernels_are_busy_once_and_the_operations_that_launch_them_never() -> None:
     def event(kind: DeviceType, start: float, end: float, is_user_annotation: bool = False) -> SimpleNamespace:
         time_range = SimpleNamespace(start=start, end=end)
         return SimpleNamespace(device_type=kind, time_range=time_range, is_user_annotation=is_user_annotation)
@@ -143,4 +143,5 @@ def test_overlapping_kernels_are_busy_once_and_the_operations_that_launch_them_n
         event(DeviceType.CUDA, 0, 100, is_user_annotation=True),
         event(DeviceType.CPU, 0, 200),
     ]
-    assert benchmark.busy_seconds(SimpleNamespace(events=lambda: events)) == pytest.approx(50e-6)
+    profiles = loaded("benchmarks/reporting/update_profiles.py")
+    assert profiles.busy_seconds(SimpleNamespace(events=lambda: events)) == pytest.approx(50e-6)
