@@ -150,9 +150,12 @@ def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
 
 
 def _has_episodes(run: Run, stage: str) -> bool:
-    """Whether the store has any episode of the round of a recording stage."""
+    """Whether the store has any episode of a recording stage: of its round or, as earlier commits stored those of
+    agents without one, more than `collect` has recorded."""
+    collected = run.stage("collect").record()
+    before = collected.get("episodes", 0) + collected.get("heldout_episodes", 0)
     with run.store() as store:
-        return bool(store.select(EpisodeFilter(round=_round(run, stage))))
+        return bool(store.select(EpisodeFilter(round=_round(run, stage)))) or len(store.ids()) > before
 
 
 def _round(run: Run, stage: str) -> int:

@@ -188,14 +188,18 @@ def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
     assert not torch.equal(weights["aggregate.0.weight"], from_scratch.state_dict()["aggregate.0.weight"])
 
 
-def test_the_initial_policy_of_reinforcement_is_evaluated_too(demo: Path) -> None:
-    settings = ["experiment=demo", *tiny(demo)]
+def test_the_initial_policy_of_reinforcement_is_evaluated_too(demo: Path, tmp_path: Path) -> None:
     agents = {"bc": "clone", "bc_rl": "reinforce", "bc_long": BASELINE}
-    assert stages_of(opened(settings)) == {**agents, "before_rl": "reward"}
-    assert stages_of(opened([*settings, "reinforce.start=clone"])) == agents
-    path = str(demo / "run/clone/checkpoints/000000002")
-    run = opened([*settings, f"reinforce.start={path}"])
-    assert stages_of(run) == {**agents, "before_rl": path} and checkpoint_of(run, path).step == 2
+    assert stages_of(opened(["experiment=demo", *tiny(demo)])) == {**agents, "before_rl": "reward"}
+    root = copied(demo, tmp_path)
+    record, path = root / "run/reinforce/stage.json", str(root / "run/clone/checkpoints/000000002")
+    for start, before in (("clone", {}), (path, {"before_rl": path})):
+        facts = json.loads(record.read_text())
+        facts["settings"]["reinforce"]["start"] = start
+        record.write_text(json.dumps(facts))
+        run = opened(["experiment=demo", *tiny(root)])
+        assert stages_of(run) == {**agents, **before}
+    assert checkpoint_of(run, path).step == 2
 
 
 def test_mirroring_is_refused_for_agents_that_observe_their_previous_action(

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from processes import becomes_true, is_running
 
+from interplay.core.breakpoints import VARIABLE
 from interplay.runtime.crashes import WorkerFailed
 from interplay.stages.process_pool import map_in_processes
 
@@ -36,7 +37,8 @@ def stopping_to_debug(stopped: Callable[[], bool]) -> Callable[[int], None]:
     return lambda unit: breakpoint()
 
 
-def test_a_breakpoint_in_a_process_says_where_it_works() -> None:
+def test_a_breakpoint_in_a_process_says_where_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)  # Ray may have set it in this process
     with pytest.raises(RuntimeError, match=r"called in a process of the setting `workers`.*as collect\.workers=0"):
         list(map_in_processes(stopping_to_debug, [0], workers=1))
 

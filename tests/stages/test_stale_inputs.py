@@ -160,15 +160,18 @@ def test_the_agent_before_reinforcement_is_that_of_the_stage_whatever_is_typed(r
     assert stages_of(opened([*settings, "reinforce.start=clone"]))["before_rl"] == "reward"
 
 
-def test_a_removed_store_is_recorded_again(cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    settings = tiny(copied(cloned, tmp_path))
+def test_a_removed_store_is_recorded_again(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = tiny(copied(rewarded, tmp_path))
     run = opened(settings)
+    with run.store() as store:
+        episodes = len(store.ids())
     steps = run.stage("collect").record()["steps"]
     shutil.rmtree(tmp_path / "run/store")
-    interplay("collect", settings)
-    assert "has no episode of collect any more: they are recorded again" in caplog.text
+    for verb in ("collect", "collect-agent"):
+        interplay(verb, settings)
+        assert f"has no episode of {verb} any more: they are recorded again" in caplog.text
     with run.store() as store:
-        assert len(store.ids()) == 6
+        assert len(store.ids()) == episodes
     assert run.stage("collect").record()["steps"] <= steps + 12, "what was lost does not count"
 
 

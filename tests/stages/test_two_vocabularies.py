@@ -138,6 +138,6 @@ def test_an_agent_from_elsewhere_without_the_words_is_not_evaluated(
     words = vocabulary_at(root / "run" / "clone" / "checkpoints").words
     other = with_vocabulary(rewarded / "run", tmp_path / "other", Vocabulary([f"x{word}" for word in words]))
     interplay("reinforce", tiny(root, "reinforce.training.updates=1"))
-    said = refused(verb, tiny(root, f"reinforce.start={other}"), capsys)
+    said = refused(verb, tiny(root, f"evaluate.agents.other={other}"), capsys)
     assert re.search(rf"the agent of {re.escape(str(tmp_path))}.* does not know \d+ of \d+ words", said)
     assert not list((root / "run" / verb).glob("*.json*")) or not (root / "run" / verb / "bc.json").exists()
