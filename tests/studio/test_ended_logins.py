@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser_login import log_in
 from page_visits import FILM_MS, SMALL, agree
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
@@ -106,3 +106,28 @@ def test_marks_are_kept_until_their_rater_has_logged_in_again_in_another_tab(
     expect(page.locator("#message")).to_be_empty()
     with EpisodeStore(root / "store") as store:
         assert store.count_marks() == 1
+
+
+def test_a_login_while_a_mark_is_under_way_is_not_missed(
+    context: BrowserContext, studio: tuple[Path, StartedStudio]
+) -> None:
+    page, _ = arrived(context, studio)
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            asked.append(route.request.url)
+        if len(asked) not in (1, 2):
+            route.continue_()
+            return
+        if len(asked) == 2:  # another tab logs in before the answer to this one is there
+            page.evaluate("dispatchEvent(new Event('storage'))")
+        route.fulfill(status=401, json={"error": "you are not logged in"})
+
+    page.route("**/marks", answer)
+    agree(page, studio[1])
+    page.keyboard.press("j")
+    expect(page.locator("#message")).to_contain_text("You are no longer logged in")
+    page.evaluate("dispatchEvent(new Event('storage'))")
+    expect(page.get_by_test_id("saved")).to_have_text("all saved", timeout=FILM_MS)
+    assert len(asked) == 3

@@ -51,9 +51,15 @@ export class Outbox {
     this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
     this.database.catch((error) => this.stopStoring(error));
-    this.wake = () => {}; // ends the pause before the next try
+    this.endPause = () => {}; // before the next try
+    this.woken = false; // since the last try began
     addEventListener('online', () => this.wake());
     whenBack(() => this.wake());
+  }
+
+  wake() {
+    this.woken = true;
+    this.endPause();
   }
 
   /** @param {IDBTransactionMode} mode */
@@ -141,6 +147,7 @@ export class Outbox {
         if (!waiting.length) return;
         const [first] = waiting;
         const { path, body } = first;
+        this.woken = false;
         try {
           const sent = performance.now();
           await post(path, body, ANSWER_MS);
@@ -174,8 +181,9 @@ export class Outbox {
   /** Waits, at most until the network or the person is back. @param {number} ms Infinity: only until then */
   pause(ms) {
     return new Promise((resolve) => {
-      this.wake = () => resolve(undefined);
-      if (ms < Infinity) setTimeout(resolve, ms);
+      this.endPause = () => resolve(undefined);
+      if (this.woken) resolve(undefined); // while the answer was under way
+      else if (ms < Infinity) setTimeout(resolve, ms);
     });
   }
 

@@ -67,18 +67,24 @@ export function postUntilAnswered(path, body) {
  * only when the person comes back to it. @param {() => Promise<any>} look */
 export function lookRegularly(look) {
   let looking = false;
+  let isBack = false; // came back since the last look began
   let timer = setInterval(begin, LOOK_MS);
   async function begin() {
     if (looking || document.hidden) return;
     looking = true;
+    isBack = false;
     const isLoggedOut = await look().then(() => false, ({ status }) => status === 401); // what can't be sent is reported elsewhere
     looking = false;
+    if (isLoggedOut && isBack) return begin();
     if (isLoggedOut === !timer) return;
     sayLoggedOut(isLoggedOut);
     clearInterval(timer);
     timer = isLoggedOut ? 0 : setInterval(begin, LOOK_MS);
   }
-  whenBack(begin);
+  whenBack(() => {
+    isBack = true;
+    begin();
+  });
   document.addEventListener('visibilitychange', begin);
 }
 
