@@ -281,6 +281,11 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
     return played
 
 
+def agree(one: int, other: int) -> bool:
+    """Whether two stated numbers are equal, or one of them is 0: files of older versions do not state it."""
+    return one == other or 0 in (one, other)
+
+
 def is_of_version(results: Sequence[ProbeResult], probes: Sequence[Probe | ProbeResult]) -> bool:
     """Whether results may be of the version of the world of these probes; files of older versions do not state it."""
     stated, wanted = ({each.world_version for each in rows if each.world_version} for rows in (results, probes))

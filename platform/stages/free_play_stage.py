@@ -27,7 +27,7 @@ from interplay.evaluation.free_play import (
     SetterRequest,
     request_kinds,
 )
-from interplay.evaluation.probes import probe_limit
+from interplay.evaluation.probes import agree, probe_limit
 from interplay.evaluation.success_judge import one_second
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
@@ -116,7 +116,7 @@ def _shares_of_kinds(requests: Counter[tuple[str, str]]) -> dict[str, float]:
 def _is_of(kept: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
     """Whether the kept episodes are of the described players, rules and seeds."""
     same = all(is_same_player(kept.get(player), described[player]) for player in ("agent", "setter"))
-    same = same and _version(kept) in (0, described["world_version"])
+    same = same and agree(_version(kept), _version(described))
     return same and all(kept.get(key) == described[key] for key in ("rules", "seeds"))
 
 
@@ -157,7 +157,7 @@ def comparable_free_play(run: Run, agents: Iterable[str]) -> dict[str, list[Free
     first = next(iter(kept), "")
     for name, document in kept.items():
         same = all(document.get(key) == kept[first].get(key) for key in ("rules", "seeds"))
-        same = same and (_version(document) == _version(kept[first]) or 0 in map(_version, (document, kept[first])))
+        same = same and agree(_version(document), _version(kept[first]))
         setters = document.get("setter", {}), kept[first].get("setter", {})
         if not same or not (is_same_player(*setters) or is_same_player(*setters[::-1])):
             logger.warning(

@@ -24,7 +24,7 @@ from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.core.stored_arrays import read_arrays
 from interplay.evaluation.probe_player import Film
-from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind, is_of_version
+from interplay.evaluation.probes import Probe, ProbeResult, agree, digests_by_kind, is_of_version
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.shared_parts import is_same_player
 from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_rows
@@ -128,8 +128,7 @@ def chance_of(folder: StageFolder, played: Sequence[ProbeResult]) -> dict[str, C
 def _is_under(level: ChanceLevel, hold: int, limit: int, version: int) -> bool:
     """Whether chance has been measured with this holding time and time limit, in this version of the world; files of
     older versions have 0."""
-    pairs = ((level.limit, limit), (level.world_version, version))
-    return level.hold in (0, hold) and all(one == other or 0 in (one, other) for one, other in pairs)
+    return level.hold in (0, hold) and agree(level.limit, limit) and agree(level.world_version, version)
 
 
 def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool:
@@ -139,7 +138,7 @@ def has_chance(folder: StageFolder, draws: int, probes: Sequence[Probe]) -> bool
     levels, played = read_chance(folder), {each.kind: each for each in probes}
     return {kind: level.probes for kind, level in levels.items()} == digests_by_kind(probes) and all(
         (each.draws, each.hold, each.limit) == (draws, played[kind].hold, played[kind].limit)
-        and each.world_version in (0, played[kind].world_version)
+        and agree(each.world_version, played[kind].world_version)
         for kind, each in levels.items()
         if not each.answers
     )
