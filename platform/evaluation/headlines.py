@@ -237,7 +237,7 @@ def _reward_model(results: RewardModelResults | None) -> Headline:
     return Headline(
         label,
         percent(pairs.value),
-        f"Of {int(results.pairs.sum())} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
+        f"Of {int(results.pairs.sum()):,} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
         f"marked them: {verdict} (95% interval {span(pairs, share=True)}).{truth}",
     )
 
