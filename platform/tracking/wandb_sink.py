@@ -19,6 +19,7 @@ WANDB_HOST = "api.wandb.ai"
 STEP_METRIC = "step"
 RUN_ID_FILE = "wandb_run_id"
 CACHE_VARIABLE = "WANDB_CACHE_DIR"
+REPORTING_VARIABLE = "WANDB_ERROR_REPORTING"
 WANDB_FILES = ("wandb", RUN_ID_FILE)  # in the folder of a stage
 FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
@@ -49,6 +50,9 @@ class WandbSink(DashboardSink):
         self._kept_id, self._fresh = self._folder / RUN_ID_FILE, fresh
 
     def _begin(self) -> None:
+        mode = resolve_mode(self._config.wandb)
+        if mode == "offline":  # read when wandb is imported, which would report its use and errors over the network
+            os.environ.setdefault(REPORTING_VARIABLE, "false")
         wandb = self._wandb or importlib.import_module("wandb")
         self._folder.mkdir(parents=True, exist_ok=True)
         if not _has_cache():
@@ -59,7 +63,7 @@ class WandbSink(DashboardSink):
             group=self._config.group,
             name=self._config.name,
             tags=list(self._config.tags),
-            mode=resolve_mode(self._config.wandb),
+            mode=mode,
             dir=str(self._folder),
             id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
             resume="allow",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -264,13 +265,17 @@ sys.stdout.write(Path(sys.argv[1], "wandb_run_id").read_text())
 
 
 @pytest.mark.parametrize("home", [None, "/proc/none"])
-def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path, home: str | None) -> None:
+def test_a_real_offline_run_keeps_no_secret_of_the_machine_and_calls_no_server(
+    tmp_path: Path, home: str | None
+) -> None:
     """Also without a home that can be written."""
     environment = {**os.environ, "PLATFORM_SECRET": "hunter2-in-the-open"}
-    for name in ("WANDB_API_KEY", "WANDB_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in ("WANDB_API_KEY", "WANDB_CACHE_DIR", "WANDB_ERROR_REPORTING", "XDG_CACHE_HOME"):
         environment.pop(name, None)
     if home is not None:
         environment["HOME"] = home
+    server = socket.create_server(("127.0.0.1", 0))
+    environment["WANDB_BASE_URL"] = f"http://127.0.0.1:{server.getsockname()[1]}"
     done = subprocess.run(
         [sys.executable, "-c", OFFLINE_RUN, str(tmp_path), "--key=swordfish-typed-by-hand"],
         env=environment,
@@ -284,6 +289,9 @@ def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path, home:
     assert any(path.name == f"run-{run_id}.wandb" for path in files)
     for secret in (b"hunter2-in-the-open", b"swordfish-typed-by-hand"):
         assert not any(secret in path.read_bytes() for path in files)
+    server.setblocking(False)
+    with server, pytest.raises(BlockingIOError):  # no one has connected
+        server.accept()
 
 
 @needs_tensorboard
