@@ -5,6 +5,7 @@ interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydr
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import itertools
 import json
@@ -14,8 +15,8 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from interplay.stages.config import Config
 OUTCOME = "outcome.json"
 STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
 SLURM_COMMANDS = ("sbatch", "srun")  # called by its launcher
+CHECK_OF_HELP = "_check_help"  # of argparse.ArgumentParser, from Python 3.14 on
 ON_SLURM = ("slurm", "submitit_slurm")
 Act = Callable[[Sequence[str]], int]  # the command itself: words -> exit code
 Configured = Callable[[str, Sequence[str]], Config]
@@ -226,12 +228,28 @@ def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydr
     before = sys.argv
     sys.argv = ["interplay", *words]
     try:
-        hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
+        with help_of_any_type():
+            hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
     except SystemExit:  # Hydra has printed the error of its launcher, for example that a job was killed
         return False
     finally:
         sys.argv = before
     return True
+
+
+@contextmanager
+def help_of_any_type() -> Iterator[None]:
+    """Lets argparse accept help texts that are no strings, as one of Hydra's, which Python refuses from 3.14 on
+    (github.com/facebookresearch/hydra/issues/3121)."""
+    check = getattr(argparse.ArgumentParser, CHECK_OF_HELP, None)
+    if check is None:
+        yield
+        return
+    setattr(argparse.ArgumentParser, CHECK_OF_HELP, lambda parser, action: None)
+    try:
+        yield
+    finally:
+        setattr(argparse.ArgumentParser, CHECK_OF_HELP, check)
 
 
 def _tell(runs: Sequence[Combination], folder: Path) -> int:

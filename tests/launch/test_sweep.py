@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from hydra._internal.utils import get_args_parser
 from signalled_run import AfterCall, run_and_signal
 
 import interplay.conf
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import configured, main
-from interplay.launch.sweep import _folder, _forward_stop, combinations, sweep
+from interplay.launch.sweep import CHECK_OF_HELP, _folder, _forward_stop, combinations, help_of_any_type, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
@@ -43,6 +46,26 @@ def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
     assert found[2].words == (
         "agent=5m", "clone.learner.learning_rate=0.0001", "evaluate.steps=9", f"run.name={found[2].name}",
     )  # fmt: skip
+
+
+def test_hydra_parses_its_arguments_where_argparse_checks_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python 3.14 does, for Hydra's help of --shell-completion, which is no string."""
+    parser = argparse.ArgumentParser
+    add = parser.add_argument
+
+    def checking(self: argparse.ArgumentParser, *names: Any, **options: Any) -> argparse.Action:
+        action = add(self, *names, **options)
+        getattr(self, CHECK_OF_HELP)(action)
+        return action
+
+    check = lambda self, action: "%" in action.help  # noqa: E731
+    monkeypatch.setattr(parser, "add_argument", checking)
+    monkeypatch.setattr(parser, CHECK_OF_HELP, check, raising=False)
+    with pytest.raises(TypeError, match="LazyCompletionHelp"):
+        get_args_parser()
+    with help_of_any_type():
+        assert get_args_parser().parse_args(["--multirun", "number=0,1"]).multirun
+    assert getattr(parser, CHECK_OF_HELP) is check
 
 
 def test_a_plus_in_front_of_a_swept_setting_is_accepted() -> None:
