@@ -27,6 +27,7 @@ from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec, is_finite
 
@@ -214,6 +215,7 @@ class GymnasiumWorld(World):
         image, vector = self._observed
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
         wanted = self.spec.roles if observers is None else observers
+        check_roles(wanted, self.spec.roles)
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
 
 

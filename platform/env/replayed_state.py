@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.core.settings_validation import did_you_mean
+from interplay.env.roles import check_roles
 from interplay.env.world import Action, WorldSpec
 
 
@@ -54,9 +54,8 @@ def check_actions(spec: WorldSpec, actions: Mapping[str, Action]) -> None:
     """
     shape = spec.frames_per_step, len(spec.movement)
     bins = [component.bins for component in spec.movement]
+    check_roles(actions, spec.roles)
     for role, action in actions.items():
-        if role not in spec.roles:
-            raise ValueError(f"no role is called {role!r}.{did_you_mean(role, spec.roles)}")
         movement = np.asarray(action.movement)
         if movement.shape != shape or movement.dtype.kind not in "iu":
             raise ValueError(

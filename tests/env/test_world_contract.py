@@ -81,6 +81,21 @@ def test_actions_that_a_world_does_not_have_are_refused(
     assert world.state() == before
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"name": "playhouse"},
+        {"name": "voxel"},
+        {"name": "gymnasium", "id": "CartPole-v1"},
+        {"name": "commai"},
+        {"name": "commai", "interface": "utterances"},
+    ],
+)
+def test_observers_that_a_world_does_not_have_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="no role is called 'solvr'"):
+        registry.make(**settings).reset(Start(seed=0), observers=("solvr",))
+
+
 @pytest.mark.parametrize("progress", [-0.5, 1.5, float("nan"), None])
 def test_progress_outside_of_0_to_1_is_refused(progress: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LineTask, "progress", lambda task, facts: progress)

@@ -27,6 +27,7 @@ from interplay.env.commai.tasks import task_sets
 from interplay.env.commai.worlds.grid_world import GridWorld
 from interplay.env.input_controls import InputControl
 from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
@@ -234,6 +235,7 @@ class CommAI(World):
 
     def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
         wanted = self.spec.roles if observers is None else observers
+        check_roles(wanted, self.spec.roles)
         vector = self.interface.senses(self._last)
         if not self.spec.utterances:
             return {role: View(vector=vector) for role in wanted}

@@ -183,7 +183,7 @@ def test_a_picture_of_another_size_reads_the_same_states() -> None:
 
 def test_wrong_actions_are_refused() -> None:
     world = _world()
-    with pytest.raises(ValueError, match="unknown roles"):
+    with pytest.raises(ValueError, match="no role is called 'judge'"):
         world.step({"judge": Action(world.spec.rest())})
     with pytest.raises(ValueError, match="takes 8 frames"):
         world.step({"solver": Action(world.spec.rest()[:4])})
