@@ -17,7 +17,7 @@ def read_header(
         what: what is saved, for messages.
         version: of the format.
         settings: hash of those of the world that reads the state.
-        entries: that the object has besides "version" and "config", the hash.
+        entries: names that the object has in addition to "version" and "config", the hash.
 
     Raises:
         ValueError: bytes of something else, damaged, or saved with another version or other settings.
