@@ -22,12 +22,12 @@ from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
-from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image, fit_picture, picture_problem
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
-from interplay.env.replayed_state import json_values, read_state, write_state
+from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec, is_finite
 
@@ -110,8 +110,9 @@ class GymnasiumWorld(World):
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         if self._seed is None or self._facts.done:
             raise ValueError("there is no episode under way; call reset(Start(seed=...)) first")
-        bins = self._solver_bins(actions)
-        reward, truncated = self._advance(bins)
+        check_actions(self.spec, actions)
+        movement = actions[SOLVER].movement if SOLVER in actions else self.spec.rest()
+        reward, truncated = self._advance([int(chosen) for chosen in movement[0]])
         for role, action in actions.items():
             if action.utterance is not None:
                 self._said[role] = action.utterance
@@ -210,24 +211,11 @@ class GymnasiumWorld(World):
         identity = {"name": self.spec.name, "version": VERSION, "kwargs": dict(self.config.kwargs), **settings}
         return json_values(identity)
 
-    def _solver_bins(self, actions: Mapping[str, Action]) -> list[int]:
-        """Validates all actions and returns the solver's bins."""
-        counts = np.array([component.bins for component in self.spec.movement])
-        for role, action in actions.items():
-            if role not in self.spec.roles:
-                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, self.spec.roles)}")
-            movement = np.asarray(action.movement)
-            if movement.shape != (1, len(counts)):
-                raise ValueError(f"the movement of {role} has shape {movement.shape}, expected {(1, len(counts))}")
-            if (movement < 0).any() or (movement >= counts).any():
-                raise ValueError(f"the movement of {role} is {movement.tolist()}, bins go from 0 to {counts - 1}")
-        movement = actions[SOLVER].movement if SOLVER in actions else self.spec.rest()
-        return [int(chosen) for chosen in movement[0]]
-
     def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
         image, vector = self._observed
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
         wanted = self.spec.roles if observers is None else observers
+        check_roles(wanted, self.spec.roles)
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
 
 

@@ -62,10 +62,10 @@ class AxisCarry:
         return chosen
 
 
-def mu_law_bins(bins: int, most: float, mu: float = MU_LAW_CURVATURE) -> NDArray[np.float64]:
-    """Bin values in -most..most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
+def mu_law_bins(bins: int, most: float) -> NDArray[np.float64]:
+    """Bin values in -most..most, denser near 0: most sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
     x = np.linspace(-1.0, 1.0, bins)
-    return np.sign(x) * ((1.0 + mu) ** np.abs(x) - 1.0) / mu * most
+    return np.sign(x) * ((1.0 + MU_LAW_CURVATURE) ** np.abs(x) - 1.0) / MU_LAW_CURVATURE * most
 
 
 def is_angle(bins: int, rest: int) -> bool:

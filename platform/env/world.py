@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -193,7 +193,6 @@ class Outcome:
     views: Mapping[str, View]  # of the roles in `observers`
     done: bool = False  # the world ended the episode; time limits are applied by the caller
     env_reward: float = 0.0  # of this step, as `reinforce.reward=world` pays it
-    info: Mapping[str, Any] = field(default_factory=dict)
     truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ from interplay.episodes.catalog_journal import (
 )
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
-from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
+from interplay.episodes.store import EpisodeStore, Reindexed
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Repair:
         return lines
 
 
-def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
+def repair(root: Path) -> Repair:
     """Updates the catalog of a store from its episode files and its journal; a damaged catalog is rebuilt.
 
     Damaged files are moved into `damaged/`, never removed.
@@ -96,7 +96,7 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
         salvaged = catalog.count_marks() - before
         catalog.rewrite_journal()
     with EpisodeStore(root) as store:
-        index = store.reindex(sweep_older_than=sweep_older_than)
+        index = store.reindex()
         return Repair(
             index=index,
             damaged_episodes=tuple(_damaged_episodes(store, set(index.added))),

@@ -112,7 +112,7 @@ class EpisodeStore(EpisodeCatalog):
         DamagedCatalog: its catalog can't be read; the message says what to type. Any method may raise it.
     """
 
-    def __init__(self, root: Path | str, *, create: bool = False, rebuild: bool = False) -> None:
+    def __init__(self, root: Path | str, *, create: bool = False) -> None:
         self.root = Path(root)
         if not create:
             self._refuse_missing()
@@ -123,7 +123,7 @@ class EpisodeStore(EpisodeCatalog):
             check_links(Path(error.filename))
             raise ValueError(f"the store {self.root} can't be made ({error.strerror}: {error.filename})") from error
         self._files = EpisodeFiles(self.root)
-        super().__init__(self.root, rebuild=rebuild)
+        super().__init__(self.root)
 
     def _refuse_missing(self) -> None:
         """Refuses a folder that is no store, so that a mistyped path does not become an empty one."""

@@ -203,7 +203,7 @@ def _episodic_return(data: ReportData) -> tuple[Headline, ...]:
     random = chance.measures.get("random", {}).get(RETURN) if chance is not None else None
     played = {agent: by_kind[kind] for agent, by_kind in found.items()} | ({"at random": random} if random else {})
     means = {agent: measured_mean(each) for agent, each in played.items()}
-    listed = ", ".join(f"{agent} {decimals(each.value)} ({span(each)})" for agent, each in means.items())
+    listed = ", ".join(f"{agent} {decimals_with_interval(each)}" for agent, each in means.items())
     played_by_each = counted(next(iter(means.values())).n, f"{title_of(kind)} episode")
     compared = (data.probes.baseline, data.probes.candidate) if data.probes is not None else ()
     return (
@@ -252,7 +252,7 @@ def _answers(by_kind: Mapping[str, Sequence[float]]) -> Headline:
     elif any(margin.high < 0 for margin in margins.values()):
         verdict = f"The order is not as expected: {best} does not come first."
     else:
-        verdict = "The intervals contain 0: no clear order."
+        verdict = "There is no clear order."
     listed = ", ".join(f"{kind} {estimate.value:+z.2f}" for kind, estimate in rewards.items())
     margins_text = " and ".join(
         f"{margin.value:+z.2f} above {kind} (95% interval {span(margin, signed=True)})"

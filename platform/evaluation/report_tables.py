@@ -125,7 +125,7 @@ def _measured(found: Mapping[str, float]) -> str:
     """A mean at the end with its interval, and the mean at the best step if it differs: "0.25 (0.10 to 0.40), best
     0.50"."""
     end, best = decimals(found["end"]), decimals(found["best"])
-    return f"{end} ({span(measured_mean(found))})" + (f", best {best}" if best != end else "")
+    return decimals_with_interval(measured_mean(found)) + (f", best {best}" if best != end else "")
 
 
 def free_play_rows(by_agent: Mapping[str, FreePlayShares]) -> list[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from interplay.core.typed_name import setting_of
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
+from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -109,11 +110,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             if waiting:
                 clock.note(finished=False)
                 _say_merged_kinds(run, config, stage)
-                if config.solver == "agent":
-                    warn_of_unfinished_agent(run, stage, config.checkpoint)
-                    check_start_coverage(run, config.checkpoint, store)
-                    if config.setter_agent:
-                        check_setter_words(run, config.setter_agent, config.checkpoint)
+                _check_agents(run, config, stage, store)
                 record = _recorded_by_workers if config.workers else _recorded_here
                 for episode in record(run, config, stage, waiting, stop):
                     steps += episode.meta.steps
@@ -130,6 +127,19 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, **counts)
+
+
+def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeStore) -> None:
+    """Warns of an agent that still trains.
+
+    Raises:
+        CheckpointError: it does not know the words that it will hear.
+    """
+    if config.solver == "agent":
+        warn_of_unfinished_agent(run, stage, config.checkpoint)
+        check_start_coverage(run, config.checkpoint, store)
+        if config.setter_agent:
+            check_setter_words(run, config.setter_agent, config.checkpoint)
 
 
 def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:

@@ -10,7 +10,6 @@ continue/
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -39,8 +38,6 @@ from interplay.stages.shared_parts import acting_agent, is_same_player, player_o
 from interplay.stages.stage_folder import WORK_LOCK, StageClock, StageFolder, read_json, read_rows
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
-
-logger = logging.getLogger(__name__)
 
 CONTINUE = "continue"
 

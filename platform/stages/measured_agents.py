@@ -62,10 +62,10 @@ def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
 
 def _other_reward_model(run: Run) -> Iterator[str]:
     """A sentence if another reward model than the present one has rewarded the agent last."""
-    paid = last_reward_model(run.stage("reinforce").path / RETURNS)
+    used = last_reward_model(run.stage("reinforce").path / RETURNS)
     with suppress(CheckpointError):  # the report measures it, which raises its error
         newest = latest(run.stage("reward").checkpoints)
-        if paid and newest is not None and newest.fingerprint != paid:
+        if used and newest is not None and newest.fingerprint != used:
             yield (
                 f"Another reward model than the present one, of update {newest.step}, has rewarded reinforce, and is "
                 "not the one that is measured. To reinforce with the present one, move "

@@ -60,7 +60,7 @@ def reinforce(run: Run) -> None:
         clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})
     heldout = heldout_returns(run, snapshot, rewards)
     file = folder.path / RETURNS
-    ledger = ReturnsLedger(file, every=config.heldout_every, heldout=heldout, paying=rewards.paying)
+    ledger = ReturnsLedger(file, every=config.heldout_every, heldout=heldout, model_in_use=rewards.model_in_use)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     if resumed is not None and rewards.model is not None:

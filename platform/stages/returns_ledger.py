@@ -29,8 +29,8 @@ class HeldoutReturns(NamedTuple):
 class ReturnsLedger:
     """Writes `returns.jsonl`: one row per measurement, with the training episodes that ended since the last one.
 
-    `heldout` measures the held-out episodes; None without such episodes. `paying` describes the reward model in use, if
-    there is one; see `RewardSource.paying`.
+    `heldout` measures the held-out episodes; None without such episodes. `model_in_use` describes the reward model, if
+    there is one; see `RewardSource.model_in_use`.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class ReturnsLedger:
         *,
         every: int,
         heldout: Callable[[Weights, int], HeldoutReturns] | None,
-        paying: Callable[[], Mapping[str, Any] | None] = lambda: None,
+        model_in_use: Callable[[], Mapping[str, Any] | None] = lambda: None,
     ) -> None:
         self._rows = JsonLines(path, key="update")
         self._every = every
         self._heldout = heldout
-        self._paying = paying
+        self._model_in_use = model_in_use
         self._training: list[float] = []
 
     def begin(self, resumed: int | None, weights: Callable[[], Weights]) -> None:
@@ -75,7 +75,7 @@ class ReturnsLedger:
 
     def _append(self, update: int, training: list[float], heldout: HeldoutReturns) -> None:
         row = {"update": update, "training": training, "heldout": heldout.returns, "success": heldout.success}
-        self._rows.append(row if (model := self._paying()) is None else {**row, MODEL: dict(model)})
+        self._rows.append(row if (model := self._model_in_use()) is None else {**row, MODEL: dict(model)})
 
 
 def reward_points(path: Path) -> list[RewardPoint]:

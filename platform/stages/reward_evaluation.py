@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -152,23 +152,9 @@ def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None =
     """The rewards of a correct, a wrong and an incoherent answer to each held-out question, at the step of the actual
     answer (Fig. 3C of the paper); of a correct and a wrong one where the world has no answer that would be incoherent,
     as with a single kind of question. `on`: see `utilities`."""
-    model, vocabulary, world, heldout = found.model, found.vocabulary, found.world, found.heldout
+    model, vocabulary, heldout = found.model, found.vocabulary, found.heldout
     rng = numpy_generator(run.seed, "examine", "answers")
-    writer = RowWriter(model.layout, vocabulary)
-    questions: list[_Question] = []
-    for index, meta in enumerate(heldout.episodes):
-        if not meta.tasks or not meta.steps > 1:
-            continue
-        episode = found.snapshot.read(meta.id)
-        spoke = episode.said(world.spec.solver)
-        world.reset(Start(state=episode.initial_state), observers=())
-        for entry in dialogue(meta):
-            task = world.tasks().load(entry.fields)
-            step = _answer_step(spoke, entry) if task.answer is not None else None
-            if task.answer is not None and step is not None:
-                wrong = task.misread(world, rng).answer or ""
-                if task.rate_answer(wrong) < 0:  # a task without a plausible mistake is its own misreading
-                    questions.append(_Question(task.kind, index, step, task.answer, wrong))
+    writer, questions = RowWriter(model.layout, vocabulary), list(_questions(found, rng))
     everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
     strange = [_unfitting(one, questions, everything) for one in questions]
     names = (CORRECT, PLAUSIBLE, INCOHERENT) if any(strange) else (CORRECT, PLAUSIBLE)
@@ -182,6 +168,25 @@ def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None =
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)], on=on)
             rewards[name].append(float(utility[one.step + 1] - utility[one.step]))
     return rewards if rewards[CORRECT] else {}
+
+
+def _questions(found: ModelOnHeldOut, rng: np.random.Generator) -> Iterator[_Question]:
+    """Yields the answered held-out questions that have a plausible wrong answer, which `rng` draws."""
+    world = found.world
+    for index, meta in enumerate(found.heldout.episodes):
+        if not meta.tasks or not meta.steps > 1:
+            continue
+        episode = found.snapshot.read(meta.id)
+        spoke = episode.said(world.spec.solver)
+        world.reset(Start(state=episode.initial_state), observers=())
+        for entry in dialogue(meta):
+            task = world.tasks().load(entry.fields)
+            step = _answer_step(spoke, entry) if task.answer is not None else None
+            if task.answer is None or step is None:
+                continue
+            wrong = task.misread(world, rng).answer or ""
+            if task.rate_answer(wrong) < 0:  # a task without a plausible mistake is its own misreading
+                yield _Question(task.kind, index, step, task.answer, wrong)
 
 
 def _unfitting(one: _Question, questions: Sequence[_Question], everything: Sequence[str]) -> list[str]:

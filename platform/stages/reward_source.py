@@ -112,7 +112,7 @@ class RewardSource:
         """Where `function` computes: on the learner's device."""
         return scoring_device(self._run)
 
-    def paying(self) -> dict[str, Any] | None:
+    def model_in_use(self) -> dict[str, Any] | None:
         """The reward model that scores now, as `returns.jsonl` states it; None without one. One that was loaded while
         the reward stage trained is stated by its update alone."""
         if self.model is None:

@@ -17,7 +17,6 @@ import pytest
 
 pytestmark = pytest.mark.slow
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-LONG = 60.0
 
 # Stands in for the `interplay` command: it writes what a run writes, with a part in a process of its own.
 RUN = """

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from fake_world import LineTask, LineWorld
 
+from interplay.env import registry
 from interplay.env.task import progress_of
-from interplay.env.world import Component, Outcome
+from interplay.env.world import Action, Component, Outcome, Start
 
 SPEC = LineWorld().spec
 
@@ -54,6 +55,45 @@ def test_a_truncated_episode_is_done() -> None:
 def test_a_step_without_a_reward_is_refused() -> None:
     with pytest.raises(ValueError, match="reward of a step is a finite number, and this one is None"):
         Outcome({}, env_reward=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        ({"solver": np.full((1, 1), 2, np.int8)}, r"movement of solver is \[\[2\]\]; bins go from 0 to \[1\]"),
+        ({"setter": np.full((1, 1), -1)}, r"movement of setter is \[\[-1\]\]; bins go"),
+        ({"solver": np.zeros((1, 1))}, r"is float64 of shape \(1, 1\); it is int8 of shape \(1, 1\)"),
+        ({"solver": np.zeros((2, 1), np.int8)}, r"is int8 of shape \(2, 1\); it is int8 of shape \(1, 1\)"),
+        ({"solvr": np.zeros((1, 1), np.int8)}, "no role is called 'solvr'. Did you mean 'solver'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "settings", [{"name": "gymnasium", "id": "CartPole-v1"}, {"name": "commai", "interface": "bits"}]
+)
+def test_actions_that_a_world_does_not_have_are_refused(
+    settings: dict[str, Any], actions: Mapping[str, Any], words: str
+) -> None:
+    world = registry.make(**settings)
+    world.reset(Start(seed=0))
+    before = world.state()
+    with pytest.raises(ValueError, match=words):
+        world.step({role: Action(movement) for role, movement in actions.items()})
+    assert world.state() == before
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"name": "playhouse"},
+        {"name": "voxel"},
+        {"name": "gymnasium", "id": "CartPole-v1"},
+        {"name": "commai"},
+        {"name": "commai", "interface": "utterances"},
+    ],
+)
+def test_observers_that_a_world_does_not_have_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="no role is called 'solvr'"):
+        registry.make(**settings).reset(Start(seed=0), observers=("solvr",))
 
 
 @pytest.mark.parametrize("progress", [-0.5, 1.5, float("nan"), None])

@@ -16,6 +16,7 @@ from interplay.evaluation.report_data import ReportData
         ([0.2, -0.2, 0.3, -0.1], [0.1, -0.3, 0.2, 0.0], "no clear order"),
         ([5.1, -4.9, 0.1, 1.2], [5.0, -5.0, 0.0, 1.0], "The correct one earns most"),  # the same questions
         ([0.6, 0.1], [0.2, 0.0], "no clear order"),  # two questions
+        ([0.6], [0.2], "(95% interval –). There is no clear order."),  # a single one, without an interval
     ],
 )
 def test_an_order_is_claimed_if_intervals_do_not_overlap(right: list[float], wrong: list[float], says: str) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from interplay.actors.seats import CurrentTask, ScriptedSeat, SolverSeat
 from interplay.env import registry
-from interplay.env.task import Task
 from interplay.env.world import Start, View, World
 from interplay.evaluation.chance import RestingSeat
 from interplay.evaluation.headlines import headlines
@@ -67,11 +66,6 @@ class DeafSeat(ScriptedSeat):
 
 def play(worlds: list[World], seat: SolverSeat, probes: Sequence[Probe]) -> list[ProbeResult]:
     return [result for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes)]
-
-
-def things_of(task: Task) -> set[int]:
-    fields = task.to_json()
-    return {fields[name] for name in ("target", "other") if name in fields}
 
 
 def test_other_words_ask_for_something_else_in_the_same_house(

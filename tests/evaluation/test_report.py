@@ -206,7 +206,7 @@ def test_what_tasks_measure_has_a_row_per_kind_and_measure_and_a_cell_per_agent(
     assert table.head == ("task", "measure", "BC", "BC+RL", "at rest", "at random", "n")
     assert table.rows == [
         ("Row", "f1", *["0.25 (0.12 to 0.50), best 0.50"] * 2, "–", "–", "40"),
-        ("Mission", "return", "not run", "12.00 (–)", "–", "3.00 (2.00 to 4.00)", "1"),
+        ("Mission", "return", "not run", "12.00", "–", "3.00 (2.00 to 4.00)", "1"),
     ]
     assert "What the tasks measure" not in render_page(ReportData())
 

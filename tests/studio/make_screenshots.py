@@ -62,9 +62,6 @@ def visit(page: Page, origin: str, code: str) -> None:
     expect(page.locator("#number")).not_to_be_empty(timeout=FILM_MS)
     page.wait_for_timeout(1500)
     shoot(page, "quality")
-    page.goto(f"{origin}/desk/studies")
-    page.get_by_test_id("people").wait_for()
-    shoot(page, "desk")
 
 
 def enter(page: Page, origin: str, study: str) -> None:

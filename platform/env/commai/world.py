@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image
 from interplay.env.commai.config_loader import load_scheduler
 from interplay.env.commai.environment import Environment
@@ -27,7 +26,8 @@ from interplay.env.commai.serializer import SILENCE
 from interplay.env.commai.tasks import task_sets
 from interplay.env.commai.worlds.grid_world import GridWorld
 from interplay.env.input_controls import InputControl
-from interplay.env.replayed_state import json_values, read_state, write_state
+from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
@@ -115,8 +115,8 @@ class CommAI(World):
         return self._views(observers)
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        said, named = self._checked(actions)
-        self._advance(said, named)
+        check_actions(self.spec, actions)
+        self._advance(*self._said_by(actions))
         return Outcome(self._views(observers), len(self._results) >= self.config.instances, sum(self._last.rewards))
 
     def state(self) -> bytes:
@@ -226,29 +226,16 @@ class CommAI(World):
             return SequentialTaskScheduler(tasks)
         return IncrementalTaskScheduler(tasks)
 
-    def _checked(self, actions: Mapping[str, Action]) -> tuple[Any, str | None]:
-        """Checks the actions; returns the solver's symbol or utterance, and the setter's utterance.
-
-        Raises:
-            ValueError: an unknown role, or a movement outside the action space.
-        """
-        bins = [component.bins for component in self.spec.movement]
-        for role, action in actions.items():
-            if role not in self.spec.roles:
-                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, self.spec.roles)}")
-            movement = np.asarray(action.movement)
-            if movement.shape != (1, len(bins)):
-                raise ValueError(f"the movement of {role} has shape {movement.shape}, expected {(1, len(bins))}")
-            if any(not 0 <= chosen < bins[0] for chosen in movement[0].tolist()):
-                raise ValueError(f"the movement of {role} is {movement.tolist()}, bins go from 0 to {bins[0] - 1}")
+    def _said_by(self, actions: Mapping[str, Action]) -> tuple[Any, str | None]:
+        """The solver's symbol or utterance, and the setter's utterance."""
         action = actions.get(SOLVER, Action(self.spec.rest()))
         if not self.spec.utterances:
             return int(action.movement[0, 0]), None
-        named = actions[SETTER].utterance if SETTER in actions else None
-        return action.utterance, named
+        return action.utterance, actions[SETTER].utterance if SETTER in actions else None
 
     def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
         wanted = self.spec.roles if observers is None else observers
+        check_roles(wanted, self.spec.roles)
         vector = self.interface.senses(self._last)
         if not self.spec.utterances:
             return {role: View(vector=vector) for role in wanted}

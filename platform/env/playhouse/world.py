@@ -24,6 +24,7 @@ from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.reflection import Reflection
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
 
@@ -81,7 +82,7 @@ class Playhouse(World):
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         episode = self._steppable_episode()
         moves = self._decode(actions)
-        _check_roles(actions)
+        check_roles(actions, ROLES)
         episode.physics().frames(moves)
         episode.frame += FRAMES_PER_STEP
         for role, action in actions.items():
@@ -98,7 +99,7 @@ class Playhouse(World):
     ) -> Outcome:
         episode = self._steppable_episode()
         said = utterances or {}
-        _check_roles((*rows, *said))
+        check_roles((*rows, *said), ROLES)
         pair = [self._decode_row(role, rows.get(role)) for role in ROLES]
         episode.physics().frame(pair)
         episode.frame += 1
@@ -170,8 +171,7 @@ class Playhouse(World):
     def words(self, role: str) -> View:
         """The current view of one role without its picture."""
         episode = self._current_episode()
-        if role not in ROLES:
-            raise ValueError(f"unknown role {role!r}; the Playhouse has {', '.join(ROLES)}")
+        check_roles([role], ROLES)
         said = {name: episode.last_said.get(name, "") for name in ROLES}
         other = ROLES[1 - ROLES.index(role)]
         return View(heard=said[other], said=said[role])
@@ -248,11 +248,6 @@ def hide_setter(avatars: NDArray[np.float32]) -> NDArray[np.float32]:
     hidden = avatars.copy()
     hidden[..., 0, :2] = OUT_OF_SIGHT_M
     return hidden
-
-
-def _check_roles(roles: Collection[str]) -> None:
-    if unknown := set(roles) - set(ROLES):
-        raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
 
 
 class _Episode:

@@ -115,13 +115,15 @@ class ControlScheme:
         """Commands float64 [frames, 9] of bins [frames, components]; by default the frames of a step.
 
         Raises:
-            ValueError: another shape, or a bin out of range.
+            ValueError: another shape or type, or a bin out of range.
         """
         movement, frames = np.asarray(movement), frames or self.frames
         expected = (frames, len(self._parts))
         if movement.shape != expected:
             names = ", ".join(part.name for part in self._parts)
             raise ValueError(f"the movement has shape {movement.shape}, expected {expected}: bins of {names}")
+        if movement.dtype.kind not in "iu":
+            raise ValueError(f"the movement is {movement.dtype}; it is int8, the bins of its components")
         if (movement < 0).any() or (movement >= self._bins).any():
             raise ValueError(f"the movement is {movement.tolist()}; bins go from 0 to {(self._bins - 1).tolist()}")
         commands = np.zeros((frames, LENGTH))

@@ -75,7 +75,7 @@ class GymnasiumActions:
         """Commands float64 [N, 9] of a batch of actions, in worlds with these bodies [N, 9].
 
         Raises:
-            ValueError: actions outside the space, as far as they have no meaning.
+            ValueError: another number of actions, or actions outside the space, as far as they have no meaning.
         """
         if self.name == "walking":
             chosen = np.asarray(actions)
@@ -83,6 +83,7 @@ class GymnasiumActions:
                 raise ValueError(f"the action is {actions!r}: it is a whole number from 0 to {len(self._table) - 1}")
             if (chosen < 0).any() or (chosen >= len(self._table)).any():
                 raise ValueError(f"the action is {chosen.tolist()}: it goes from 0 to {len(self._table) - 1}")
+            _check_count(chosen.size, bodies)
             commands: Float64Array = self._table[chosen].reshape(-1, LENGTH)
         else:
             commands = np.zeros((len(bodies), LENGTH))
@@ -90,6 +91,8 @@ class GymnasiumActions:
                 raise ValueError(f"the action is {actions!r}; a Dict with {', '.join(self.space)} is expected")  # type: ignore[arg-type]
             if missing := set(self.space.keys()) - set(actions):  # type: ignore[attr-defined]
                 raise ValueError(f"the action lacks {sorted(missing)}; it has {sorted(actions)}")
+            for name in self.space:  # type: ignore[attr-defined]
+                _check_count(len(np.atleast_1d(actions[name])), bodies)
             for field, values in _FIELDS[self.name](actions, bodies).items():
                 commands[:, COLUMNS[field]] = values
             commands[:, [COLUMNS["pitch"], COLUMNS["yaw"]]] = _turned(actions, CAMERA[self.name])
@@ -103,6 +106,12 @@ class GymnasiumActions:
 def _turned(actions: Batch, most: float) -> Float64Array:
     """Degrees of pitch and yaw, [N, 2]."""
     return np.clip(np.asarray(actions["camera"], np.float64), -most, most)[:, :2]
+
+
+def _check_count(given: int, bodies: Float32Array) -> None:
+    """Raises ValueError unless there is one action for each world: compiled code would read past the last one."""
+    if given != len(bodies):
+        raise ValueError(f"{given} actions for {len(bodies)} worlds; give one for each")
 
 
 def _check(commands: Float64Array) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from interplay.env.arrays import Float32Array
+from interplay.env.saved_header import check_size, read_header
 from interplay.env.voxel import body as bodies
 from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.config import VoxelConfig
@@ -18,7 +17,7 @@ from interplay.env.voxel.space import SHAPE, Grid, check_grid
 
 VERSION = 1
 SETTER, SOLVER = ROLES = ("setter", "solver")
-MAGIC_BYTES = b"voxel"
+MAGIC_BYTES, WHAT = b"voxel", "voxel world"
 CELLS = math.prod(SHAPE)
 POSES_LENGTH = 1 + bodies.LENGTH + CELLS  # time, body, grid
 
@@ -69,35 +68,17 @@ def to_bytes(saved: SavedSite, config: VoxelConfig) -> bytes:
 
 def from_bytes(state: bytes, config: VoxelConfig) -> SavedSite:
     """Raises ValueError for bytes that were not saved by this world with this version and these settings."""
-    line, _, arrays = state.partition(b"\n")
-    head = _head(line, state, config)
-    count = 3 if head["target"] else 2
+    head, arrays = read_header(
+        state,
+        magic=MAGIC_BYTES,
+        what=WHAT,
+        version=VERSION,
+        settings=config.shape_hash(),
+        entries=("seed", "frame", "said", "target"),
+    )
     width = 4 * bodies.LENGTH
-    if len(arrays) != width + count * CELLS:
-        fault = "cut short" if len(arrays) < width + count * CELLS else "too long"
-        raise ValueError(f"this saved voxel world is {fault}: {len(arrays)} bytes of {width + count * CELLS}")
+    check_size(arrays, width + (3 if head["target"] else 2) * CELLS, WHAT)
     body = BuilderBody(np.frombuffer(arrays[:width], "<f4").astype(np.float32))
     grids = [check_grid(grid, "a saved grid") for grid in np.frombuffer(arrays[width:], np.int8).reshape(-1, *SHAPE)]
     target = grids[2] if head["target"] else None
     return SavedSite(head["seed"], head["frame"], dict(head["said"]), BuildState(grids[0], body), grids[1], target)
-
-
-def _head(line: bytes, state: bytes, config: VoxelConfig) -> Mapping[str, Any]:
-    if not line.startswith(MAGIC_BYTES):
-        raise ValueError(f"these {len(state)} bytes are not a saved voxel world: they begin with {state[:12]!r}")
-    try:
-        head: Mapping[str, Any] = json.loads(line[len(MAGIC_BYTES) :])
-    except ValueError as error:
-        raise ValueError("this saved voxel world is damaged: its first line is no JSON") from error
-    if not isinstance(head, dict):
-        raise ValueError("this saved voxel world is damaged: its first line is no JSON object")
-    if head.get("version") != VERSION:
-        raise ValueError(f"this voxel world reads saved states of version {VERSION}, got {head.get('version')!r}")
-    if missing := [name for name in ("config", "seed", "frame", "said", "target") if name not in head]:
-        raise ValueError(f"this saved voxel world is damaged: its first line lacks {', '.join(missing)}")
-    if head["config"] != config.shape_hash():
-        raise ValueError(
-            f"the state was saved under other settings (hash {head['config']}, here {config.shape_hash()}): "
-            "use the settings of the world that it was recorded with, as env=... and experiment=..."
-        )
-    return head

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image
 from interplay.env.input_controls import InputControl
+from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
 from interplay.env.voxel.body import apply_all
 from interplay.env.voxel.building_tasks import BuildingTasks
@@ -129,14 +129,13 @@ class Voxel(World):
 
     def view(self, role: str) -> View:
         site = self._current()
-        if role not in ROLES:
-            raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
         image = self.picture(role, *self.config.image)
         numbers = vector(site.state, site.start, self.config)
         return View(image, numbers, site.said[SOLVER if role == SETTER else SETTER], site.said[role])
 
     def picture(self, role: str, height: int, width: int) -> Image:
         """The current picture of a player, uint8 [height, width, 3]."""
+        check_roles([role], ROLES)
         site = self._current()
         grid, body = site.state.grid, site.state.body
         if role == SETTER:
@@ -174,9 +173,7 @@ class Voxel(World):
         site = self._current()
         if not self._steppable:
             raise ValueError("this world shows a recorded moment; reset it before it steps")
-        for role in (*movements, *said):
-            if role not in ROLES:
-                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
+        check_roles((*movements, *said), ROLES)
         commands = {role: self.scheme.decode(movement, frames) for role, movement in movements.items()}
         resting = np.zeros((frames, LENGTH))
         apply_all(site.state, commands.get(SOLVER, resting), self.scheme.way, self.config.auto_jump)

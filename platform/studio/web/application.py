@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,8 +21,6 @@ from interplay.studio.studies.study import problems_of
 from interplay.studio.web import page_routes
 from interplay.studio.web.security import SecurityMiddleware, own_origins
 from interplay.studio.web.studio_context import StudioContext
-
-logger = logging.getLogger(__name__)
 
 ROUTERS = (
     page_routes.router,

@@ -47,6 +47,7 @@ def test_the_bins_of_looking_are_dense_near_zero() -> None:
         (np.full((8, 8), 2, np.int8), r"grasp has the bins 0\.\.1"),
         (np.full((8, 8), -1, np.int8), r"forward has the bins 0\.\.2"),
         (np.zeros((8, 3), np.int8), r"\[frames, 8\]"),
+        (np.zeros((8, 8)), "a movement is int8.*; got float64"),
     ],
 )
 def test_a_movement_that_can_not_be_is_refused(movement: np.ndarray, word: str) -> None:

@@ -201,7 +201,7 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once() -> None:
     with pytest.raises(ValueError) as error:
         PlayhouseConfig(categories=("bal", "block"), colors=("rot",), rooms=(3, 2), image=(4, 96))
     message = str(error.value)
-    for words in ("did you mean 'ball'", "'rot' is unknown", "rooms=(3, 2)", "image=[4, 96]"):
+    for words in ("Did you mean 'ball'?", "'rot' is unknown", "rooms=(3, 2)", "image=[4, 96]"):
         assert words in message
 
 

@@ -172,6 +172,13 @@ def test_states_that_are_not_of_this_world_are_refused() -> None:
         world.reset(Start(state=b"something else"))
     with pytest.raises(ValueError, match="cut short"):
         world.reset(Start(state=saved[:-8]))
+    for damaged, fault in (
+        (saved + b"x", "too long"),
+        (b"playhouse[1]\n", "no JSON object"),
+        (b'playhouse{"version": 1}\n', "lacks config, seed, frame, last_said, numbers"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            world.reset(Start(state=damaged))
     with pytest.raises(ValueError, match="version 1, got 9"):
         world.reset(Start(state=saved.replace(b'"version": 1', b'"version": 9')))
 
@@ -183,7 +190,7 @@ def test_a_picture_of_another_size_reads_the_same_states() -> None:
 
 def test_wrong_actions_are_refused() -> None:
     world = _world()
-    with pytest.raises(ValueError, match="unknown roles"):
+    with pytest.raises(ValueError, match="no role is called 'judge'"):
         world.step({"judge": Action(world.spec.rest())})
     with pytest.raises(ValueError, match="takes 8 frames"):
         world.step({"solver": Action(world.spec.rest()[:4])})

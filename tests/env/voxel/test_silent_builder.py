@@ -353,6 +353,20 @@ def test_a_vector_takes_a_seed_for_each_world() -> None:
         SilentBuilderVector(2, tasks=TinyTasks()).step(np.zeros(2, int))
 
 
+@pytest.mark.parametrize("action_space", SPACES)
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_vector_takes_an_action_for_each_world(action_space: ActionSpace, count: int) -> None:
+    vector = SilentBuilderVector(3, tasks=TinyTasks(), action_space=action_space, render=False)
+    vector.reset(seed=0)
+    actions = vector.action_space.sample()
+    if isinstance(actions, dict):
+        wrong: Any = {name: np.resize(part, (count, *part.shape[1:])) for name, part in actions.items()}
+    else:
+        wrong = np.resize(actions, count)
+    with pytest.raises(ValueError, match=f"{count} actions for 3 worlds; give one for each"):
+        vector.step(wrong)
+
+
 def test_no_graphics_library_and_no_download_on_import() -> None:
     script = (
         "import socket, sys\n"

@@ -79,5 +79,7 @@ def test_wrong_movements_are_refused() -> None:
     for movement in (np.zeros((2, 8)), np.zeros((1, 7)), np.full((1, 8), -1), np.full((1, 8), 7)):
         with pytest.raises(ValueError, match="the movement"):
             scheme.decode(movement.astype(np.int8))
+    with pytest.raises(ValueError, match="the movement is float64; it is int8"):
+        scheme.decode(np.zeros((1, 8)))
     with pytest.raises(ValueError, match="2 commands"):
         scheme.encode(Command(), Command())

@@ -6,14 +6,11 @@ token, and replies with a token. Every wait has a time limit.
 
 from __future__ import annotations
 
-import logging
 import shlex
 import socket
 import subprocess
 from importlib import import_module
 from typing import Any
-
-logger = logging.getLogger(__name__)
 
 SHOWN = 80  # characters of a wrong message
 

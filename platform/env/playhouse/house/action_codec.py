@@ -90,13 +90,15 @@ class MovementCodec:
         """Bins [frames, len(components)] -> floats [frames, 8].
 
         Raises:
-            ValueError: wrong shape, or a bin out of range.
+            ValueError: wrong shape or type, or a bin out of range.
         """
         if movement.ndim != 2 or movement.shape[1] != len(self.columns):
             names = ", ".join(component.name for component in self.components)
             raise ValueError(
                 f"a movement is [frames, {len(self.columns)}] bins of {names}; got shape {list(movement.shape)}"
             )
+        if movement.dtype.kind not in "iu":
+            raise ValueError(f"a movement is int8, the bins of its components; got {movement.dtype}")
         floats = np.zeros((len(movement), len(COMPONENTS)))
         if not self._look_up(floats, np.ascontiguousarray(movement), self._bins, self._columns, self._values):
             raise ValueError(_out_of_range(movement, self.components))

@@ -21,6 +21,6 @@ COLORS: dict[str, RGB] = {
 
 SIZES: dict[str, float] = {"small": 0.75, "medium": 1.0, "large": 1.3}
 
-BIN = "bin"  # the one container: hollow, so objects fit inside
+BIN = "bin"  # the one hollow container, into which objects fit
 
 CATEGORIES: dict[str, Category] = {category.name: category for category in (*FURNITURE, *OBJECTS)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import picture_problem
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.catalog import BIN, COLORS, SIZES
@@ -115,9 +115,7 @@ def _names(config: PlayhouseConfig) -> Iterable[str]:
         names = getattr(config, setting)
         for name in names:
             if name not in allowed:
-                close = difflib.get_close_matches(str(name), allowed, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(allowed)}"
-                yield f"{setting}: {name!r} is unknown; {hint}"
+                yield f"{setting}: {name!r} is unknown.{did_you_mean(str(name), allowed)}"
         if len(set(names)) != len(names):
             yield f"{setting}={names}: each name once"
     if not config.components:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from interplay.env.playhouse.house.category import XYZ, BodyPart, Category, Surface, box, cone, cylinder, ellipsoid
 
 
-def _legs(half: XYZ, top: float, inset: float = 0.05, thick: float = 0.03, paint: str = "dark") -> tuple[BodyPart, ...]:
+def _legs(half: XYZ, top: float, inset: float = 0.05, thick: float = 0.03) -> tuple[BodyPart, ...]:
     """Four legs from the floor to `top` (a height in the furniture's own frame)."""
     x, y, z = half
     tall = (top + z) / 2
     return tuple(
-        box((sx * (x - inset), sy * (y - inset), tall - z), (thick, thick, tall), paint)
+        box((sx * (x - inset), sy * (y - inset), tall - z), (thick, thick, tall), "dark")
         for sx in (-1, 1)
         for sy in (-1, 1)
     )

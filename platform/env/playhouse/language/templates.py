@@ -13,7 +13,7 @@ import numpy as np
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ONE_GRAPES = re.compile(r"\ba (\w+ )?grapes\b")
-IRREGULAR_PLURALS = {"grapes": "grapes", "bookshelf": "bookshelves", "shelf": "shelves"}
+IRREGULAR_PLURALS = {"grapes": "grapes"}
 
 
 def fill_template(templates: Sequence[str], rng: np.random.Generator, **names: str) -> str:

@@ -14,9 +14,10 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.contacts import EVENT_FIELDS, EVENT_KINDS, no_contacts
 from interplay.env.playhouse.physics.simulation import Moment
+from interplay.env.saved_header import check_size, read_header
 
 VERSION = 1
-MAGIC_BYTES = b"playhouse"
+MAGIC_BYTES, WHAT = b"playhouse", "Playhouse"
 POSE_HEADER_LENGTH = 1 + 8 + 2  # time, two avatars, two hands
 OBJECT_POSE_LENGTH = 3 + 4 + 1  # per loose object: position, quaternion, at rest
 # Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
@@ -155,23 +156,16 @@ def to_bytes(saved: SavedEpisode, config: PlayhouseConfig) -> bytes:
 
 def from_bytes(state: bytes, config: PlayhouseConfig) -> SavedEpisode:
     """Raises ValueError for bytes that were not saved by this world with this version and these settings."""
-    line, _, body = state.partition(b"\n")
-    if not line.startswith(MAGIC_BYTES):
-        raise ValueError(f"these {len(state)} bytes are not a saved Playhouse: they begin with {state[:12]!r}")
-    try:
-        head = json.loads(line[len(MAGIC_BYTES) :])
-    except ValueError as error:
-        raise ValueError("this saved Playhouse is damaged: its first line is no JSON") from error
-    if head.get("version") != VERSION:
-        raise ValueError(f"this Playhouse reads saved states of version {VERSION}, got {head.get('version')!r}")
-    if head["config"] != config_hash(config):
-        raise ValueError(
-            f"the state was saved under other settings (hash {head['config']}, here {config_hash(config)}): "
-            "use the settings of the world that it was recorded with, as env=... and experiment=..."
-        )
+    head, body = read_header(
+        state,
+        magic=MAGIC_BYTES,
+        what=WHAT,
+        version=VERSION,
+        settings=config_hash(config),
+        entries=("seed", "frame", "last_said", "numbers"),
+    )
     count, contact_count = head["numbers"], head.get("deeds", 0)
-    if len(body) != 8 * (count + contact_count):
-        raise ValueError(f"this saved Playhouse is cut short: {len(body)} bytes of {8 * (count + contact_count)}")
+    check_size(body, 8 * (count + contact_count), WHAT)
     numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
     contacts = numbers[count:] if contact_count else None
     return SavedEpisode(head["seed"], head["frame"], head["last_said"], numbers[:count], contacts)

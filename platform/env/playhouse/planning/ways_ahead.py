@@ -45,9 +45,9 @@ def best_push_path(
     return next((PushPath(start, thing.xy) for _, start in sorted(options) if obstacles.leave_free(start)), None)
 
 
-def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
+def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY) -> bool:
     """Whether a player can walk straight from `start` at a thing and push it on. Things in or on it move along."""
-    return _Obstacles(facts, role, thing, held).leave_free(start)
+    return _Obstacles(facts, role, thing, None).leave_free(start)
 
 
 class _Obstacles:
