@@ -28,9 +28,9 @@ FOUND: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         lambda: setattr(sys, "breakpointhook", print),
         lambda: setattr(sys, "breakpointhook", sys.__breakpointhook__),
     ),
-    "level of the root logger: 30 -> 10": (
-        lambda: logging.getLogger().setLevel(logging.DEBUG),
-        lambda: logging.getLogger().setLevel(logging.WARNING),
+    "level of the root logger": (
+        lambda: logging.getLogger().setLevel(logging.getLogger().level + 1),
+        lambda: logging.getLogger().setLevel(logging.getLogger().level - 1),
     ),
     "handlers of the root logger": (
         lambda: logging.getLogger().addHandler(HANDLER),
