@@ -35,6 +35,7 @@ def cluster() -> Iterator[None]:
         patch.setenv("CUDA_VISIBLE_DEVICES", FAKE_GPUS)
         start_with_retries(
             lambda: ray.init(
+                address="local",  # not a cluster that another program has started on this machine
                 num_cpus=2,
                 num_gpus=2,
                 object_store_memory=80 * 2**20,
