@@ -36,6 +36,7 @@ def _state() -> Mapping[str, object]:
         **{f"handler of {number.name}": signal.getsignal(number) for number in SIGNALS},
         "working directory": Path.cwd(),
         "sys.path": [*sys.path],
+        "sys.modules['random']": sys.modules.get("random"),
         "sys.breakpointhook": sys.breakpointhook,
         "level of the root logger": root.level,
         "handlers of the root logger": [*root.handlers],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import signal
 import sys
 from collections.abc import Callable
@@ -24,6 +25,10 @@ FOUND: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     ),
     "working directory": (lambda: os.chdir("/"), lambda: os.chdir(HERE)),
     "sys.path": (lambda: sys.path.append("/left"), lambda: sys.path.remove("/left")),
+    "sys.modules['random']": (
+        lambda: sys.modules.update(random=sys),
+        lambda: sys.modules.update(random=random),
+    ),
     "sys.breakpointhook": (
         lambda: setattr(sys, "breakpointhook", print),
         lambda: setattr(sys, "breakpointhook", sys.__breakpointhook__),

@@ -180,7 +180,7 @@ def _log_to(folder: str | None) -> Iterator[None]:
         return
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    root, handlers = logging.getLogger(), list[logging.Handler]()
+    root, handlers = logging.getLogger(), list[logging.FileHandler]()
     before = root.level
     root.setLevel(logging.DEBUG)
     try:

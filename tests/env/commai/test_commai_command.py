@@ -7,14 +7,12 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commai_tasks import SayA, environment_of
 
-from interplay.env.commai import compat
 from interplay.env.commai.__main__ import main
 from interplay.env.commai.learners.human_learner import HumanLearner
 from interplay.env.commai.learners.remote import RemoteLearner
@@ -37,12 +35,6 @@ for count in range(int(sys.argv[2])):
     socket.send(token)
 socket.recv()
 """
-
-
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    compat.uninstall()
 
 
 @pytest.fixture
