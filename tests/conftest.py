@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from process_state import keeps_process_state
 
 NO_BROWSER = "no chromium here (apt-get install chromium)"
 
@@ -27,6 +28,13 @@ settings.load_profile("busy")
 def _default_sighup() -> None:
     """Restores SIGHUP for tests that run under nohup, which makes every child process ignore it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _keeps_process_state() -> Iterator[None]:
+    """Fails a test that changes its process for the tests after it."""
+    with keeps_process_state():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from worker_units import starts_first, unit_of
 
-OURS = [Path(__file__).with_name(name) for name in ("conftest.py", "worker_units.py")]
+OURS = [Path(__file__).with_name(name) for name in ("conftest.py", "process_state.py", "worker_units.py")]
 FILE = """
 import os, pytest
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
-"""`breakpoint()`: refused in processes without a terminal, and kept where a library replaces its debugger."""
+"""`breakpoint()` is refused in processes without a terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 VARIABLE = "PYTHONBREAKPOINT"  # read by Python at each `breakpoint()`
@@ -28,15 +26,3 @@ def refuse_breakpoints(where: str, remedy: str) -> None:
 
     if VARIABLE not in os.environ:
         sys.breakpointhook = refuse
-
-
-@contextmanager
-def keeps_debugger() -> Iterator[None]:
-    """Restores what `breakpoint()` calls, after code inside the block that replaces it, as Ray does."""
-    before = os.environ.get(VARIABLE)
-    try:
-        yield
-    finally:
-        os.environ.pop(VARIABLE, None)
-        if before is not None:
-            os.environ[VARIABLE] = before

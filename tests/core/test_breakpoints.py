@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import pytest
 
-from interplay.core.breakpoints import VARIABLE, keeps_debugger, refuse_breakpoints
+from interplay.core.breakpoints import VARIABLE, refuse_breakpoints
 
 
 @pytest.fixture(autouse=True)
@@ -26,12 +25,3 @@ def test_a_debugger_that_the_user_has_chosen_is_kept(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(VARIABLE, "0")
     refuse_breakpoints("a worker", "runtime=in_process")
     breakpoint()
-
-
-@pytest.mark.parametrize("before", [None, "builtins.str"])
-def test_a_library_does_not_replace_the_debugger(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    if before is not None:
-        monkeypatch.setenv(VARIABLE, before)
-    with keeps_debugger():
-        os.environ[VARIABLE] = "builtins.int"
-    assert os.environ.get(VARIABLE) == before

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
-import time
 
 import pytest
+from processes import becomes_true
 
 from interplay.core import stall_watch
 from interplay.core.running_clock import RunningClock
@@ -19,22 +20,22 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stall_watch, "STALL_SECONDS", SOON)
 
 
-def a_call_that_hangs(caplog: pytest.LogCaptureFixture, warnings: int) -> None:
-    until = time.monotonic() + 20
-    while len(caplog.records) < warnings and time.monotonic() < until:
-        time.sleep(0.01)
+def a_call_that_hangs(caplog: pytest.LogCaptureFixture) -> bool:
+    """Whether its stack is logged twice."""
+    return becomes_true(lambda: sum("in a_call_that_hangs" in message for message in caplog.messages) > 1)
 
 
 def test_the_stack_of_a_call_that_hangs_is_logged_again_and_again_and_no_more_after_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    before = set(threading.enumerate())
     with StallWatch("collect: nothing has been finished"):
-        a_call_that_hangs(caplog, warnings=2)
-    first, second = (record.getMessage() for record in caplog.records)
-    assert first.startswith("collect: nothing has been finished for 0 s; the stack of its thread:")
-    assert "in a_call_that_hangs" in first and "in a_call_that_hangs" in second
-    time.sleep(6 * SOON)
-    assert len(caplog.records) == 2
+        (thread,) = set(threading.enumerate()) - before
+        assert a_call_that_hangs(caplog)
+    said = re.compile(r"collect: nothing has been finished for \d+ s; the stack of its thread:\n")
+    assert all(said.match(message) for message in caplog.messages)
+    thread.join(timeout=60)
+    assert not thread.is_alive()
 
 
 class Clock:

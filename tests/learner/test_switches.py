@@ -30,6 +30,7 @@ Told = tuple[dict[str, float], torch.Tensor]
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are traced, split and differentiated as by the real compiler, but not compiled to C++."""
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()  # `reset` keeps them
     monkeypatch.setattr(forward, "COMPILE_BACKEND", "aot_eager")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 import ray
 from tiny_runs import tiny
 
-from interplay.runtime.ray.cluster_session import start_with_retries
+from interplay.core.breakpoints import VARIABLE
+from interplay.core.environment import keeps_variables
+from interplay.runtime.ray.cluster_session import USAGE_VARIABLE, start_with_retries
 
 SMALL = (
     "runtime=ray",
@@ -26,11 +29,13 @@ START_LIMIT = 240.0  # seconds within which a Ray node must start
 @contextmanager
 def cluster() -> Iterator[None]:
     """A cluster that this process is connected to and that runs find by themselves. Its two GPUs are fake."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    sigterm = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, keeps_variables(VARIABLE):
+        patch.setenv(USAGE_VARIABLE, "0")
         patch.setenv("CUDA_VISIBLE_DEVICES", FAKE_GPUS)
         start_with_retries(
             lambda: ray.init(
+                address="local",  # not a cluster that another program has started on this machine
                 num_cpus=2,
                 num_gpus=2,
                 object_store_memory=80 * 2**20,
@@ -40,6 +45,7 @@ def cluster() -> Iterator[None]:
             ),
             START_LIMIT,
         )
+    signal.signal(signal.SIGTERM, sigterm)  # Ray replaces it in the main thread; a run connects in another one
     try:
         yield
     finally:

@@ -31,13 +31,14 @@ from interplay.runtime.cluster_token import set_cluster_token
 set_cluster_token(None)
 import ray
 from interplay.runtime.ray.cluster_session import start_with_retries
-here = {"num_cpus": 1, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 80 * 2**20}
+here = {"address": "local", "num_cpus": 1, "include_dashboard": False, "log_to_driver": False}
+here["object_store_memory"] = 80 * 2**20
 started = start_with_retries(lambda: ray.init(**here), 240)
 stranger = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
 for environment in (os.environ, stranger):
     command = [sys.executable, "-c", sys.argv[1], started.address_info["gcs_address"]]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         print("in" if done.returncode == 0 else done.stderr[-2000:])
     except subprocess.TimeoutExpired:
         print("timeout")

@@ -23,6 +23,7 @@ from tiny_runs import copied
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.ray.cluster_session import (
     TASK_EVENTS_VARIABLE,
+    USAGE_VARIABLE,
     ClusterError,
     ClusterSession,
     _connect,
@@ -52,8 +53,10 @@ class Part:
     def process(self):
         return os.getpid()
 
+before = dict(os.environ)
 with cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600), 1):
-    assert "PYTHONBREAKPOINT" not in os.environ  # Ray's debugger would pass over a breakpoint()
+    changed = {name for name in {*before, *os.environ} if before.get(name) != os.environ.get(name)}
+    assert changed <= {"RAY_AUTH_MODE"}, changed  # with PYTHONBREAKPOINT, Ray's debugger would pass over a breakpoint()
     part = ray.remote(Part).remote()
     for _ in range(50):
         ray.get(part.call.remote(), timeout=300)
@@ -225,8 +228,35 @@ def test_settings_of_http2_pass_for_a_ray_head() -> None:
         check_reachable(address, "typed")
 
 
-def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process counts as not connected; if other tests have connected it, their cluster is not shut down."""
     monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.shutdown", lambda: None)
+
+
+@pytest.mark.usefixtures("unconnected")
+def test_variables_that_ray_reads_or_sets_are_those_of_the_user_after_it_has_connected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str | None] = []
+
+    def init(**settings: object) -> SimpleNamespace:
+        told[:] = [os.environ.get(name) for name in (USAGE_VARIABLE, TASK_EVENTS_VARIABLE)]
+        os.environ["PYTHONBREAKPOINT"] = "ray.util.rpdb._driver_set_trace"
+        return SimpleNamespace(address_info={"raylet_socket_name": None, "gcs_address": None})
+
+    monkeypatch.setattr("ray.init", init)
+    monkeypatch.setenv(USAGE_VARIABLE, "1")
+    monkeypatch.delenv(TASK_EVENTS_VARIABLE, raising=False)
+    monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
+    before = dict(os.environ)
+    with cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=60), 1):
+        assert told == ["0", "0"] and dict(os.environ) == before
+
+
+@pytest.mark.usefixtures("unconnected")
+def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with (
         pytest.raises(ClusterError, match=r"answers at RAY_ADDRESS=127\.0\.0\.1:1 \(used by runtime\.address=auto\)"),
@@ -235,8 +265,8 @@ def test_an_address_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("there is no cluster")
 
 
+@pytest.mark.usefixtures("unconnected")
 def test_an_address_that_ray_has_recorded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(FIND_ADDRESS, lambda address, folder: "127.0.0.1:1")
     with (
@@ -246,11 +276,11 @@ def test_an_address_that_ray_has_recorded_is_named(monkeypatch: pytest.MonkeyPat
         raise AssertionError("there is no cluster")
 
 
+@pytest.mark.usefixtures("unconnected")
 def test_a_machine_without_a_cluster_is_told_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(address: str, folder: str | None) -> str:
         raise ConnectionError("Could not find any running Ray instance.")
 
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(FIND_ADDRESS, none)
     with (

@@ -130,7 +130,6 @@ def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
 def test_lanes_too_few_for_swapped_episodes_are_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: tuple[str, ...], said: str
 ) -> None:
-    caplog.set_level(logging.WARNING)  # whatever tests before it in this process have set
     _warn_without_swaps(opened(tiny(tmp_path, *settings)), tiny_agent(LineWorld()))
     assert said in caplog.text and bool(caplog.text) == bool(said)
     caplog.clear()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interplay.env.commai import compat
 from interplay.launch.cli import configured, main
 from interplay.stages.play_stage import play
 from interplay.stages.run import open_run
@@ -78,7 +79,8 @@ def create_tasks():
 """
 
 
-def test_a_person_is_asked_although_the_teacher_does_not_stop(tmp_path: Path) -> None:
+def test_a_person_is_asked_although_the_teacher_does_not_stop(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(compat.uninstall)
     file = tmp_path / "endless.py"
     file.write_text(ENDLESS)
     run = open_run(configured("play", [f"run.dir={tmp_path}", "env=commai", f"env.config={file}"]))

@@ -48,7 +48,7 @@ def test_head_is_answered_as_get_without_the_body(studio: StartedStudio) -> None
 
 
 class SlowUpload:
-    """A client whose parts of a body come after seconds of a clock that it moves itself."""
+    """A client whose parts of a body come after seconds of a clock that it alone moves."""
 
     def __init__(self, parts: list[tuple[float, bytes]]) -> None:
         self._parts, self._late = list(parts), 0.0
@@ -58,8 +58,8 @@ class SlowUpload:
     async def run(self) -> None:
         """Sends the parts to an application behind the middleware."""
         loop = asyncio.get_running_loop()
-        time = loop.time
-        loop.time = lambda: time() + self._late  # type: ignore[method-assign]
+        began = loop.time()
+        loop.time = lambda: began + self._late  # type: ignore[method-assign]
         limits = StudioLimits(body_seconds=SECONDS)
         headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
         scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}

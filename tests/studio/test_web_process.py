@@ -58,7 +58,7 @@ def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: 
 def test_the_web_process_imports_no_torch() -> None:
     heavy = "{'torch', 'numba', 'mujoco', 'ray'}"
     script = f"import sys, interplay.studio.web.server; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -73,7 +73,7 @@ def test_a_certificate_that_can_not_be_used_is_named(tmp_path: Path, written: st
     if written is not None:
         cert.write_text(written)
     served = ServedRun(tmp_path, {"name": "line"}, 30.0, 1, StudioConfig(port=0, tls_cert=str(cert), tls_key=str(key)))
-    ran = subprocess.run(command(served), capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command(served), capture_output=True, text=True, timeout=300)
     assert ran.returncode == 1 and not ran.stdout
     assert f"studio.tls_cert={cert}" in ran.stderr and "Traceback" not in ran.stderr
 

@@ -29,7 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a session; returns the exit status. Errors of tasks and learners end it with their traceback, and the
     results are written all the same."""
     options = _parser().parse_args(arguments)
-    _log_to(options.log_dir)
+    with _log_to(options.log_dir):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         session, learner, view, results = _prepare(options)
     except (ValueError, TimeoutError, ModuleNotFoundError) as wrong:
@@ -168,18 +172,30 @@ def _view(
     return view
 
 
-def _log_to(folder: str | None) -> None:
+@contextmanager
+def _log_to(folder: str | None) -> Iterator[None]:
+    """Context in which messages of every level are also written to files of this folder, if there is one."""
     if folder is None:
+        yield
         return
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    root = logging.getLogger()
+    root, handlers = logging.getLogger(), list[logging.FileHandler]()
+    before = root.level
     root.setLevel(logging.DEBUG)
-    for name, level in (("errors", logging.ERROR), ("info", logging.INFO), ("debug", logging.DEBUG)):
-        handler = logging.FileHandler(place / f"{name}.log")
-        handler.setLevel(level)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        root.addHandler(handler)
+    try:
+        for name, level in (("errors", logging.ERROR), ("info", logging.INFO), ("debug", logging.DEBUG)):
+            handler = logging.FileHandler(place / f"{name}.log")
+            handlers.append(handler)
+            handler.setLevel(level)
+            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+            root.addHandler(handler)
+        yield
+    finally:
+        root.setLevel(before)
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
 
 
 def _at_least_zero(of: type[Any]) -> Any:

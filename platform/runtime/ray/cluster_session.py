@@ -25,7 +25,8 @@ from ray.exceptions import AuthenticationError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from interplay.core.breakpoints import keeps_debugger
+from interplay.core.breakpoints import VARIABLE
+from interplay.core.environment import keeps_variables
 from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
 
@@ -38,6 +39,7 @@ RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of the
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
 TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
+USAGE_VARIABLE = "RAY_USAGE_STATS_ENABLED"
 ADDRESS_VARIABLE = "RAY_ADDRESS"  # where runtime.address=auto looks first
 # What a client of HTTP/2, and so of gRPC, sends first: the preface, and empty settings. A server answers with its own.
 HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -122,7 +124,8 @@ def answers(address: str) -> bool:
 def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSession]:
     """Connects this process to a cluster inside the block; an existing connection is used and kept.
 
-    A cluster that is started here declares as many CPUs as the workers request, even if the machine has fewer.
+    A cluster that is started here declares as many CPUs as the workers request, even if the machine has fewer. Its
+    processes inherit environment variables that this process has only while it connects.
 
     Args:
         cpus: requested by all workers together.
@@ -133,10 +136,10 @@ def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[ClusterSessi
     if ray.is_initialized():
         yield ClusterSession()
         return
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ended, session = threading.Event(), ClusterSession()
     try:
-        with keeps_debugger():
+        with keeps_variables(VARIABLE, USAGE_VARIABLE, TASK_EVENTS_VARIABLE):
+            os.environ[USAGE_VARIABLE] = "0"
             found = _connect(config, cpus, ended).address_info
         patience = SLOW_HEAD_SECONDS if config.address is None else RESTARTED_HEAD_SECONDS
         session = ClusterSession(found["raylet_socket_name"], found["gcs_address"], patience)

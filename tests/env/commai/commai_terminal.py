@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-PATIENCE = 30.0  # seconds until a wait fails
+PATIENCE = 120.0  # seconds until a wait fails; on a busy machine a program starts slowly
 CONTROL = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|\x1b[()][AB012]|\x1b[=>78MDE]|\x0f|\x0e|\x07")
 
 

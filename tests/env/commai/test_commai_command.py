@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commai_tasks import SayA, environment_of
 
-from interplay.env.commai import compat
 from interplay.env.commai.__main__ import main
 from interplay.env.commai.learners.human_learner import HumanLearner
 from interplay.env.commai.learners.remote import RemoteLearner
@@ -38,12 +37,6 @@ socket.recv()
 """
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    compat.uninstall()
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     path = tmp_path / "tasks.json"
@@ -61,16 +54,16 @@ def test_results_count_rewards_and_trials(config: Path, tmp_path: Path) -> None:
     assert "Repeat1V1L\t10\t" in written
 
 
-def test_an_error_of_the_learner_leaves_results_and_a_log(config: Path, tmp_path: Path) -> None:
+def test_an_error_of_the_learner_leaves_results_and_a_log(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "nonsense.py").write_text("class Nonsense:\n    def next(self, token):\n        return 'x'\n")
-    sys.path.insert(0, str(tmp_path))
-    try:
-        with pytest.raises(ValueError, match="a token is '0' or '1' here, got 'x'"):
-            main(
-                [str(config), "-l", "nonsense.Nonsense", "-o", str(tmp_path / "r"), "--log-dir", str(tmp_path / "log")]
-            )
-    finally:
-        sys.path.remove(str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    root = logging.getLogger()
+    before = (root.level, [*root.handlers])
+    with pytest.raises(ValueError, match="a token is '0' or '1' here, got 'x'"):
+        main([str(config), "-l", "nonsense.Nonsense", "-o", str(tmp_path / "r"), "--log-dir", str(tmp_path / "log")])
+    assert (root.level, root.handlers) == before, "the process goes on to log to the folder"
     assert "trials: 0" in (tmp_path / "r").read_text()
     assert "Traceback" in (tmp_path / "log" / "errors.log").read_text()
 

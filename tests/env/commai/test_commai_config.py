@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +58,6 @@ from tasks.micro.nano import Task0
 def create_tasks():
     return RandomTaskScheduler([MyTask()])
 """
-
-
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    compat.uninstall()
 
 
 def test_ids_become_tasks_at_any_depth() -> None:
