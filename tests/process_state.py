@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-# Environment variables that libraries set for good once they are imported or used; those of Ray are its token.
-OF_LIBRARIES = ("PYGAME_", "PYTEST_", "RAY_", "TORCHINDUCTOR_")
+# Environment variables that libraries set for good once they are imported or used, some on GPUs or without a home
+# only; those of Ray are its token.
+OF_LIBRARIES = (
+    "CUBLAS_", "CUDA_", "DISABLE_CUPTI_", "KMP_", "MPLCONFIGDIR", "PYGAME_", "PYTEST_", "RAY_", "TEARDOWN_CUPTI",
+    "TORCH", "TRITON_", "WANDB_SERVICE", "_TORCHINDUCTOR_",
+)  # fmt: skip
 
 
 @contextmanager

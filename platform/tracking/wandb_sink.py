@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from interplay.core.environment import keeps_variables
 from interplay.tracking.config import TrackingConfig
 from interplay.tracking.dashboard_sink import DashboardSink
 
@@ -50,38 +51,39 @@ class WandbSink(DashboardSink):
         self._kept_id, self._fresh = self._folder / RUN_ID_FILE, fresh
 
     def _begin(self) -> None:
-        mode = resolve_mode(self._config.wandb)
-        if mode == "offline":  # read when wandb is imported, which would report its use and errors over the network
-            os.environ.setdefault(REPORTING_VARIABLE, "false")
         wandb = self._wandb or importlib.import_module("wandb")
+        mode = resolve_mode(self._config.wandb)
         self._folder.mkdir(parents=True, exist_ok=True)
         if not _has_cache():
             os.environ.setdefault(CACHE_VARIABLE, str(self._folder))
-        self._run = wandb.init(
-            project=self._config.project,
-            entity=self._config.entity,
-            group=self._config.group,
-            name=self._config.name,
-            tags=list(self._config.tags),
-            mode=mode,
-            dir=str(self._folder),
-            id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
-            resume="allow",
-            config=self._settings,
-            # silent, and metrics only: no environment, code, console or hardware data
-            settings=wandb.Settings(
-                silent=True,
-                # a lost network must not block a finished stage; unsent data stays in the folder
-                finish_timeout=FINISH_TIMEOUT_SECONDS,
-                finish_timeout_raises=True,
-                console="off",
-                save_code=False,
-                disable_code=True,
-                disable_git=True,
-                x_disable_meta=True,
-                x_disable_stats=True,
-            ),
-        )
+        with keeps_variables(REPORTING_VARIABLE):
+            if mode == "offline":  # wandb would report its use and its errors over the network
+                os.environ.setdefault(REPORTING_VARIABLE, "false")
+            self._run = wandb.init(
+                project=self._config.project,
+                entity=self._config.entity,
+                group=self._config.group,
+                name=self._config.name,
+                tags=list(self._config.tags),
+                mode=mode,
+                dir=str(self._folder),
+                id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
+                resume="allow",
+                config=self._settings,
+                # silent, and metrics only: no environment, code, console or hardware data
+                settings=wandb.Settings(
+                    silent=True,
+                    # a lost network must not block a finished stage; unsent data stays in the folder
+                    finish_timeout=FINISH_TIMEOUT_SECONDS,
+                    finish_timeout_raises=True,
+                    console="off",
+                    save_code=False,
+                    disable_code=True,
+                    disable_git=True,
+                    x_disable_meta=True,
+                    x_disable_stats=True,
+                ),
+            )
         self._kept_id.write_text(self._run.id)
         self._run.define_metric(STEP_METRIC)
         self._run.define_metric("*", step_metric=STEP_METRIC)
