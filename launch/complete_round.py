@@ -11,9 +11,9 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
-from interplay.launch.train_baselines import refuse_other_baselines, train_baselines
+from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.baselines import baseline_config
+from interplay.stages.baselines import baseline_config, refuse_other_baselines
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
@@ -66,7 +66,7 @@ def refuse_other_settings(run: Run) -> None:
         if not _is_left_out(stage.name, run.config):
             stage.refuse_other_settings(run)
     if run.round == 1:
-        refuse_other_baselines(run)
+        refuse_other_baselines(run, run.config.baselines)
 
 
 def _is_left_out(stage: str, config: Config) -> bool:

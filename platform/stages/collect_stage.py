@@ -23,6 +23,7 @@ from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
+from interplay.stages.episode_snapshot import warn_of_other_snapshot
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
@@ -100,7 +101,10 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
-        recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
+        recorded, others = Counter[tuple[str, int]](), dict[tuple[str, int], str]()
+        for episode in iter_readable(store, store.ids()):
+            recorded[episode.meta.split, episode.meta.seed] += 1
+            others.setdefault((episode.meta.world, episode.meta.world_version), episode.meta.id)
         waiting = _waiting(run, config, stage, recorded)
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
@@ -108,9 +112,11 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             before = clock.fact("steps", 0)
             if waiting:
                 clock.note(finished=False)
+                _warn_of_other_version(run, stage, others)
                 _say_merged_kinds(run, config, stage)
                 if config.solver == "agent":
                     warn_of_unfinished_agent(run, stage, config.checkpoint)
+                    warn_of_other_snapshot(run, stage, config.checkpoint)
                     check_start_coverage(run, config.checkpoint, store)
                     if config.setter_agent:
                         check_setter_words(run, config.setter_agent, config.checkpoint)
@@ -130,6 +136,24 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, **counts)
+
+
+def _warn_of_other_version(run: Run, stage: str, recorded: Mapping[tuple[str, int], str]) -> None:
+    """Says that the store has episodes of another version of the world than the one that is recorded now.
+
+    `recorded` is the id of an episode of each world and version.
+    """
+    spec = run.make_world().spec
+    for (world, version), episode in recorded.items():
+        if (world, version) != (spec.name, spec.version):
+            logger.warning(
+                "%s records in %s version %d, and the store has recordings of another version of the world: episode %s "
+                "is of %s version %d. Stages would learn from both, and what was done and marked in one may not "
+                "succeed in the other. To keep them apart, stop this, and give the new recordings a run of their own "
+                "(run.name=...), or install that version of the world",
+                *(stage, spec.name, spec.version, episode, world, version),
+            )
+            return
 
 
 def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
