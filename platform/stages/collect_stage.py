@@ -28,7 +28,7 @@ from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
-from interplay.stages.stage_config import CollectConfig
+from interplay.stages.stage_config import LEARNED_REWARDS, CollectConfig
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
@@ -119,6 +119,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                     warn_of_other_snapshot(run, stage, config.checkpoint)
                     check_start_coverage(run, config.checkpoint, store)
                     if config.setter_agent:
+                        warn_of_unfinished_agent(run, stage, config.setter_agent)
                         check_setter_words(run, config.setter_agent, config.checkpoint)
                 record = _recorded_by_workers if config.workers else _recorded_here
                 for episode in record(run, config, stage, waiting, stop):
@@ -286,8 +287,16 @@ class _Recorder:
     def _seat(self, names: Sequence[int]) -> SolverSeat:
         run, lanes = self._run, len(self._worlds)
         if self._agent is None:
-            return ScriptedSeat(run.config.solver, lanes, numpy_generator(run.seed, self._stage, "solver", *names))
+            rng = numpy_generator(run.seed, self._stage, "solver", *names)
+            return ScriptedSeat(run.config.solver, lanes, rng, imitated=_is_imitated(run))
         return self._agent.seat(lanes, torch_generator(run.seed, self._stage, "agent", *names))
+
+
+def _is_imitated(run: Run) -> bool:
+    """Whether the result of a run depends on what its agents imitate; `experiment=gymnasium` learns from the reward of
+    the world alone."""
+    config = run.config.reinforce
+    return config.reward in LEARNED_REWARDS or config.learner.objective.weights.needs_demonstrations
 
 
 def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
