@@ -43,7 +43,7 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on
+from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on, warn_of_unfinished_agent
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
@@ -158,6 +158,8 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
         raise CheckpointError(f"round {run.round} of {run.root} has no agent of its own to {verb} yet; type: {due}")
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
+    for stage in dict.fromkeys(agents.values()):
+        warn_of_unfinished_agent(run, verb, stage)
     return agents
 
 

@@ -51,6 +51,7 @@ def reinforce(run: Run) -> None:
     check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
     if config.actor.learned_setters:
+        warn_of_unfinished_agent(run, STAGE, config.setter)
         check_setter_words(run, config.setter, config.start)
     rewards = reward_source(run)
     if rewards.model is not None:
