@@ -282,8 +282,8 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
 
 
 def late_returns(results: Iterable[ProbeResult]) -> frozenset[str]:
-    """The kinds whose success is a return that nobody has reached within half of the time limit: where the return
-    grows with each step, as in CartPole, nobody can. Files of older versions do not state the limit."""
+    """The kinds whose success is a return that no agent has reached within half of the time limit: where the return
+    grows with each step, as in CartPole, none can. Files of older versions do not state the limit."""
     kinds, reached = set[str](), set[str]()
     for each in results:
         if RETURN in each.measures and each.limit:

@@ -144,7 +144,7 @@ class ProbeResults:
     baseline: str = "BC"
     candidate: str = "BC+RL"
     joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared as one
-    late: frozenset[str] = frozenset()  # tasks in which nobody can succeed within half of the limit: `late_returns`
+    late: frozenset[str] = frozenset()  # tasks without any success within half of the limit: `late_returns`
     names: Mapping[str, str] = field(default_factory=dict)  # printed names of agents and tasks
 
     def __post_init__(self) -> None:

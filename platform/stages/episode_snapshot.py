@@ -46,9 +46,9 @@ def other_snapshot(run: Run, stage: str) -> str:
             )
         if run.base is None and stage_of_round(run.round, stage)[1] in AGENT_STAGES:
             return (
-                f"{folder.path} has learned from episodes of which the store has no list, {path}: it was copied from "
-                "another run, or the list was removed. Restore the list from a copy, or move the folder out of the "
-                f"run, and type: {run.command(stage)}"
+                f"{folder.path} has learned from episodes that {path} would list, which is missing: the stage was "
+                "copied from another run, or the list was removed. Restore the list from a copy, or move the folder "
+                f"out of the run, and type: {run.command(stage)}"
             )
     return ""
 

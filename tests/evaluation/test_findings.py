@@ -103,7 +103,7 @@ def test_half_of_the_time_forgets_later_successes() -> None:
     assert halved.steps == 5
 
 
-def test_a_return_that_nobody_reaches_within_half_of_the_time_is_not_compared_by_then() -> None:
+def test_a_return_that_no_agent_reaches_within_half_of_the_time_is_not_compared_by_then() -> None:
     """As that of CartPole, which grows with each step."""
 
     def played(kind: str, step: int | None, **measures: float) -> ProbeResult:

@@ -226,4 +226,4 @@ def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_
     interplay("reinforce", settings)
     assert f"reinforce begins from the stage reward. {root}/run/reward has learned from other episodes" in caplog.text
     (root / "run/store/snapshots/reward.db").unlink()
-    assert "has learned from episodes of which the store has no list" in stated()
+    assert "store/snapshots/reward.db would list, which is missing: the stage was copied" in stated()

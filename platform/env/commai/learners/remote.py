@@ -126,7 +126,7 @@ class RemoteLearner:
             raise ValueError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
 
     def _connected(self) -> str:
-        """Names the clients that are connected, of which a PAIR socket serves the first and turns the others away."""
+        """Names the clients that are connected; a PAIR socket serves the first and turns the others away."""
         found = []
         while self._events.poll(0):
             event = import_module("zmq.utils.monitor").recv_monitor_message(self._events)
