@@ -11,9 +11,9 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.pipeline import stages_of_round
-from interplay.launch.train_baselines import refuse_other_baselines, train_baselines
+from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.baselines import baseline_config
+from interplay.stages.baselines import baseline_config, refuse_other_baselines
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
@@ -42,7 +42,7 @@ def complete_round(run: Run) -> Path:
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines:
         steps = _steps(run, baselines)
         for number, (name, says, act) in enumerate(steps, 1):
-            if _is_left_out(name, run.config):
+            if is_left_out(name, run.config):
                 reward = run.config.reinforce.reward
                 logger.info(
                     "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(steps), name, reward
@@ -63,13 +63,14 @@ def refuse_other_settings(run: Run) -> None:
         StageConflict, ValueError: see `StageFolder.refuse_other_settings`.
     """
     for stage in stages_of_round(run.round):
-        if not _is_left_out(stage.name, run.config):
+        if not is_left_out(stage.name, run.config):
             stage.refuse_other_settings(run)
     if run.round == 1:
-        refuse_other_baselines(run)
+        refuse_other_baselines(run, run.config.baselines)
 
 
-def _is_left_out(stage: str, config: Config) -> bool:
+def is_left_out(stage: str, config: Config) -> bool:
+    """Whether the round of `config` does without a stage, because no model rewards reinforcement."""
     return stage in NEEDS_MARKS and config.reinforce.reward not in LEARNED_REWARDS
 
 

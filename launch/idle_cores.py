@@ -8,7 +8,9 @@ from pathlib import Path
 
 from interplay.launch.machine import usable_cores
 from interplay.stages.config import Config
+from interplay.stages.episode_snapshot import RECORDING
 from interplay.stages.rounds import stage_folder
+from interplay.stages.stage_config import CollectConfig
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ def idle_cores_advice(config: Config, stages: Iterable[str], cores: int) -> str 
         for stage in stages
         if stage in SECTIONS
         and getattr(config, SECTIONS[stage]).workers == 0
+        and not (stage in RECORDING and _records_nothing(getattr(config, SECTIONS[stage])))
         and not (stage in OF_AGENTS and config.actors.device != "cpu")
         and not stage_folder(config.run.root, config.run.round, stage).record()
     ]
@@ -37,6 +40,10 @@ def idle_cores_advice(config: Config, stages: Iterable[str], cores: int) -> str 
         return None
     settings = " ".join(f"{section}.workers={cores}" for section in alone)
     return f"of the {cores} cores of this machine, {', '.join(alone)} will use one. To use all: {settings}"
+
+
+def _records_nothing(config: CollectConfig) -> bool:
+    return config.episodes == config.heldout == 0
 
 
 def advise_of_idle_cores(config: Config, stages: Iterable[str]) -> None:

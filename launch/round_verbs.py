@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from interplay.launch.complete_round import complete_round, refuse_unknown_names
+from interplay.launch.complete_round import complete_round, is_left_out, refuse_unknown_names
 from interplay.launch.idle_cores import advise_of_idle_cores
 from interplay.launch.memory_need import refuse_too_large, refuse_too_large_baselines
 from interplay.launch.opened_run import opened, opened_for_work
@@ -35,12 +35,13 @@ def compare_seeds(config: Config) -> int:
 
 def _refuse_unfit_round(config: Config) -> None:
     check_devices(config)
-    for stage in stages_of_round(config.run.round):
-        refuse_too_large(config, stage.name)
+    stages = [stage.name for stage in stages_of_round(config.run.round) if not is_left_out(stage.name, config)]
+    for stage in stages:
+        refuse_too_large(config, stage)
     if config.run.round == 1:
         refuse_too_large_baselines(config)
     refuse_unknown_names(config)
-    advise_of_idle_cores(config, [stage.name for stage in stages_of_round(config.run.round)])
+    advise_of_idle_cores(config, stages)
 
 
 def _findings(summary: Path) -> str:

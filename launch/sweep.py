@@ -33,6 +33,7 @@ from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unre
 from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 from interplay.stages.config import Config
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 OUTCOME = "outcome.json"
 STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
@@ -61,6 +62,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
             work here; nothing has been started.
+        StageConflict: another process runs the same sweep; nothing has been started.
     """
     hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
     _check_launcher(hydras)
@@ -68,7 +70,11 @@ def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_
     configs = [configured(verb, [*of_round, *run.words]) for run in runs]
     _refuse_ineffective(configs, runs)
     folder = Path(configs[0].run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
-    folder.mkdir(parents=True, exist_ok=True)
+    with StageFolder(folder).locked(WORK_LOCK):
+        return _sweep([verb, *of_round], runs, folder, hydras, act)
+
+
+def _sweep(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> int:
     for number in range(len(runs)):
         (folder / str(number) / OUTCOME).unlink(missing_ok=True)
     (folder / STOPPED).unlink(missing_ok=True)
@@ -76,7 +82,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_
     try:
         # Runs on this machine receive a Ctrl-C themselves, and save. Jobs of Slurm are no longer waited for.
         with nullcontext() if elsewhere else StopRequest(partial(_forward_stop, folder / STOPPED)):
-            launched = _launch([verb, *of_round], runs, folder.resolve(), hydras, act)
+            launched = _launch(verb, runs, folder.resolve(), hydras, act)
             stopped = StopRequest.is_requested() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
         launched, stopped = False, True

@@ -65,18 +65,6 @@ def train_baselines(run: Run, await_begin: Callable[[str], None] = lambda name: 
             _train(run, name, stop)
 
 
-def refuse_other_baselines(run: Run) -> None:
-    """Compares the settings of all stages that the baselines of `run` train with those that they were started with.
-
-    Raises:
-        StageConflict, ValueError: see `StageFolder.refuse_other_settings`.
-    """
-    for name in in_order(run.config):
-        config = baseline_config(run.config, name)
-        for stage in baseline_of(run.config, name).stages:
-            STAGES[stage].refuse_other_settings(Run(config.run.root, config, base=run.root))
-
-
 def _train(run: Run, name: str, stop: StopRequest) -> None:
     """Trains the stages of a baseline, or resumes them; raises Interrupted once a signal has asked to stop."""
     folder, baseline = run.root / FOLDER / name, baseline_of(run.config, name)

@@ -102,19 +102,20 @@ class AgentSeat(SolverSeat):
 
 
 class ScriptedSeat(SolverSeat):
-    """Scripted solvers play, one per lane, each with its own mistakes."""
+    """Scripted solvers play, one per lane, each with its own mistakes; `imitated` is that of `ScriptedSolver`."""
 
     kind = "scripted"
     needs_pictures = False
 
-    def __init__(self, config: SolverConfig, lanes: int, rng: np.random.Generator) -> None:
+    def __init__(self, config: SolverConfig, lanes: int, rng: np.random.Generator, *, imitated: bool = True) -> None:
         self._config = config
         self._rng = rng
+        self._imitated = imitated
         self._players: list[ScriptedSolver | None] = [None] * lanes
         self._views = [View()] * lanes
 
     def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
-        player = ScriptedSolver(self._config, self._rng, current_task)
+        player = ScriptedSolver(self._config, self._rng, current_task, imitated=self._imitated)
         player.begin(world, world.spec.solver)
         self._players[lane], self._views[lane] = player, view
 

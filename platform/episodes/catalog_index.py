@@ -138,12 +138,23 @@ def seating(entry: CatalogEntry) -> str:
 
     "shared-control": the solver was steered by an agent and by a person, in turn.
     """
-    by_role = {role: {kind for seat, kind in entry.seats if seat == role} for role, _ in entry.seats}
-    solver = by_role.get("solver", set())
+    setter, solver = _kinds(entry, "setter"), _kinds(entry, "solver")
     if "agent" in solver and len(solver) > 1:
         return "shared-control"
-    setter = "agent" if "agent" in by_role.get("setter", ()) else "human"
-    return f"{setter}-{'agent' if 'agent' in solver else 'human'}"
+    return f"{'agent' if 'agent' in setter else 'human'}-{'agent' if 'agent' in solver else 'human'}"
+
+
+def players(entry: CatalogEntry) -> str:
+    """As `seating`, with scripted players named, as "scripted-agent"."""
+    kinds = seating(entry)
+    if kinds == "shared-control":
+        return kinds
+    named = zip(("setter", "solver"), kinds.split("-"), strict=True)
+    return "-".join("scripted" if _kinds(entry, role) == {"scripted"} else kind for role, kind in named)
+
+
+def _kinds(entry: CatalogEntry, role: str) -> set[str]:
+    return {kind for seat, kind in entry.seats if seat == role}
 
 
 def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:

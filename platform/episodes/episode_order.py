@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import TypeVar
@@ -117,12 +118,14 @@ def order_of(
     if not mix:
         return EpisodeOrder(len(episodes), seed, rank=rank, world_size=world_size)
     wanted, names = {name: share for name, share in mix.items() if share}, {}
+    there = Counter[str]()
     for entry in snapshot.entries(EpisodeFilter()):
         kind = seating(entry)
+        there[f"{kind}@{entry.round}"] += 1
         names[entry.id] = next((name for name in (f"{kind}@{entry.round}", kind) if name in mix), "")
     groups = {name: [index for index, episode in enumerate(episodes) if names[episode] == name] for name in wanted}
     if missing := [name for name, group in groups.items() if not group]:
-        found = ", ".join(f"{count} {name}" for name, count in snapshot.composition().items())
+        found = ", ".join(f"{count} {name}" for name, count in sorted(there.items()))
         raise ValueError(
             f"dataset.mix gives {', '.join(missing)} a share, and there is nothing of it to read; {snapshot.path} has "
             f"{found}: name what it has, record the rest, or leave the mix out"

@@ -34,7 +34,7 @@ from interplay.episodes.catalog_index import (
     insert_marks,
     insert_ratings,
     mark_row,
-    seating,
+    players,
 )
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load_meta, read_bytes
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
@@ -84,9 +84,9 @@ class Snapshot(EpisodeIndex):
         return len(self.ids)
 
     def composition(self, split: str | None = None) -> dict[str, int]:
-        """The number of its episodes of each kind and round, as "human-agent@1", of one split or of all; see
-        `seating`."""
-        counts = Counter(f"{seating(entry)}@{entry.round}" for entry in self.entries(EpisodeFilter(split=split)))
+        """The number of its episodes of each kind of `players` and round, as "scripted-agent@1", of one split or of
+        all."""
+        counts = Counter(f"{players(entry)}@{entry.round}" for entry in self.entries(EpisodeFilter(split=split)))
         return dict(sorted(counts.items()))
 
     def condition(self) -> dict[str, Any]:

@@ -106,10 +106,12 @@ def steps_between_rounds(probes: ProbeResults) -> dict[str, Comparison]:
 
 
 def at_half_time(probes: ProbeResults) -> ProbeResults:
-    """The results with every success after half of the time limit removed."""
+    """The results with every success after half of the time limit removed; without the tasks of `probes.late`."""
     cut = {
         agent: {
-            task: np.where(np.asarray(steps) <= probes.limit(task) // 2, steps, np.nan) for task, steps in tasks.items()
+            task: np.where(np.asarray(steps) <= probes.limit(task) // 2, steps, np.nan)
+            for task, steps in tasks.items()
+            if task not in probes.late
         }
         for agent, tasks in probes.success_step.items()
     }

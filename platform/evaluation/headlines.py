@@ -43,7 +43,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
     """The headlines at the top of a report."""
     return (
         _success(data.probes),
-        _sooner(data.probes),
+        *_sooner(data.probes),
         _listening(data.probes),
         _heldout_return(data.reward_points, data.reward_source),
         *(
@@ -142,22 +142,24 @@ def _unclear(found: Comparison) -> str:
     return f"no clear difference, as too few episodes differ for the sign test (p = {found.p_value:.2g})"
 
 
-def _sooner(probes: ProbeResults | None) -> Headline:
+def _sooner(probes: ProbeResults | None) -> tuple[Headline, ...]:
+    """Success within half of the time limit; none if no task that both agents played can be done by then."""
     label = "Success in half the time"
+    if probes is not None and probes.compared and probes.late.issuperset(probes.compared):
+        return ()
     found = joint_comparison(at_half_time(probes)) if probes is not None else None
     if probes is None or found is None:
-        return Headline(label, None, "No success times of both agents.")
+        return (Headline(label, None, "No success times of both agents."),)
     early, others = percent(found.candidate.value), percent(found.baseline.value)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
     verdict = {0: _unclear(found), 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
     halves = sorted({probes.limit(task) // 2 for task in found.tasks})
     seconds = " or ".join(f"{steps * probes.seconds_per_step:.1f}" for steps in halves)
-    return Headline(
-        label,
-        f"{others} → {early}",
-        f"Within {seconds} s, half of the time limit, {candidate} has solved "
-        f"{early} and {baseline} {others}: {verdict} ({points_with_interval(found.difference)}).",
+    sentence = (
+        f"Within {seconds} s, half of the time limit, {candidate} has solved {early} and {baseline} {others}: "
+        f"{verdict} ({points_with_interval(found.difference)})."
     )
+    return (Headline(label, f"{others} → {early}", sentence),)
 
 
 def _listening(probes: ProbeResults | None) -> Headline:

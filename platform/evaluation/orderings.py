@@ -32,11 +32,7 @@ def orderings(data: ReportData) -> tuple[Ordering, ...]:
         _reward_rises(data),
         _comparison("Reinforcement beats cloning", findings.joint_comparison, probes),
         _every_task(probes),
-        _comparison(
-            "Reinforcement also succeeds more often within half of the time limit",
-            lambda results: findings.joint_comparison(findings.at_half_time(results)),
-            probes,
-        ),
+        _sooner(probes),
         _answers(data.answer_rewards),
         _swap(data),
     )
@@ -77,6 +73,13 @@ def _every_task(probes: ProbeResults | None) -> Ordering:
     }
     seen = "; ".join(f"{word}: {tasks}" for word, tasks in named.items() if tasks)
     return Ordering(claim, min(verdicts.values()), seen)
+
+
+def _sooner(probes: ProbeResults | None) -> Ordering:
+    claim = "Reinforcement also succeeds more often within half of the time limit"
+    if probes is not None and probes.compared and probes.late.issuperset(probes.compared):
+        return Ordering(claim, None, "no agent has reached the return that counts as success by then")
+    return _comparison(claim, lambda results: findings.joint_comparison(findings.at_half_time(results)), probes)
 
 
 def _one_of_several(found: Comparison, tasks: int) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.core.setting_checks import check_at_least, check_unique
-from interplay.env.task import InfeasibleTask, TaskSource
+from interplay.env.task import RETURN, InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.estimates import mean
 from interplay.evaluation.success_judge import one_second
@@ -279,6 +279,18 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
         )
         del played[agent]
     return played
+
+
+def late_returns(results: Iterable[ProbeResult]) -> frozenset[str]:
+    """The kinds whose success is a return that no agent has reached within half of the time limit: where the return
+    grows with each step, as in CartPole, none can. Files of older versions do not state the limit."""
+    kinds, reached = set[str](), set[str]()
+    for each in results:
+        if RETURN in each.measures and each.limit:
+            kinds.add(each.kind)
+            if each.success_step is not None and each.success_step <= each.limit // 2:
+                reached.add(each.kind)
+    return frozenset(kinds - reached)
 
 
 def agree(one: int, other: int) -> bool:

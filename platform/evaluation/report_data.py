@@ -144,6 +144,7 @@ class ProbeResults:
     baseline: str = "BC"
     candidate: str = "BC+RL"
     joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared as one
+    late: frozenset[str] = frozenset()  # tasks without any success within half of the limit: `late_returns`
     names: Mapping[str, str] = field(default_factory=dict)  # printed names of agents and tasks
 
     def __post_init__(self) -> None:
@@ -257,7 +258,7 @@ class RoundRecord:
     name: str  # of its agent in `ReportData.rounds`
     improves: str  # the agent that reinforcement began from
     updates: int  # of reinforcement
-    episodes: Mapping[str, int]  # of the reward model, by kind and round, as "human-agent@1"
+    episodes: Mapping[str, int]  # of the reward model, by players and round, as "scripted-agent@1"
     mix: Mapping[str, float]  # shares of the kinds, as `reward.dataset.mix`; empty: all episodes alike
     marks: int
     reward_model: RewardModelResults | None  # None without ordered pairs

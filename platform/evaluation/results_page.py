@@ -83,9 +83,9 @@ def _differences(shares: Mapping[str, Mapping[str, float]], agent: str, other: s
 
 
 def _mean_difference(shares: Mapping[str, Mapping[str, float]], agent: str, other: str) -> Parts | None:
-    """The mean of the differences over the kinds, as the only part."""
+    """The mean of the differences over the kinds, as the only part; None without any kind."""
     found = _differences(shares, agent, other)
-    return None if found is None else {"mean": _mean([*found.values()])}
+    return {"mean": _mean([*found.values()])} if found else None
 
 
 def _mean(values: list[float]) -> float:

@@ -17,7 +17,7 @@ class SeedResults:
 
     seed: int
     success: Mapping[str, Mapping[str, float]]  # by agent
-    early: Mapping[str, Mapping[str, float]]  # success within half of the time limit
+    early: Mapping[str, Mapping[str, float]]  # within half of the time limit, without `late_returns`
     listening: Mapping[str, Mapping[str, float]]  # success under own words minus that under other words
     probes: Mapping[str, int]  # number of probes
     chance: Mapping[str, float]  # best share without understanding the words

@@ -139,12 +139,17 @@ def read(path: Path) -> Checkpoint:
     """Open the checkpoint at `path`: its own folder, or the newest in a folder of several or in that of a stage.
 
     Raises:
-        CheckpointError: no checkpoint exists, or it is damaged or of an unknown format.
+        CheckpointError: no checkpoint exists, or it is damaged or of an unknown format, or the path can't be read.
     """
     file = path / "checkpoint.json"
-    if not file.exists():
-        if found := complete(path) or complete(path / "checkpoints"):
-            return read(found[-1])
+    try:
+        is_one = file.exists()
+        found = [] if is_one else complete(path) or complete(path / "checkpoints")
+    except OSError as error:  # a name that is too long, or a folder of another user
+        raise CheckpointError(f"can't look for a checkpoint at {path}: {error.strerror}") from error
+    if found:
+        return read(found[-1])
+    if not is_one:
         raise CheckpointError(
             f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt, or that of a "
             "stage with checkpoints/, as runs/demo/clone"

@@ -84,13 +84,21 @@ class ScriptedSolver(Player):
     """Carries out the setter's open task once it has heard the instruction.
 
     `current_task` returns the setter's open task, None before the first one and between two tasks: a scripted player
-    may read the truth.
+    may read the truth. A warning names tasks whose expert does nothing, unless the recordings are not `imitated`.
     """
 
     kind = "scripted"
 
-    def __init__(self, config: SolverConfig, rng: np.random.Generator, current_task: Callable[[], Task | None]) -> None:
+    def __init__(
+        self,
+        config: SolverConfig,
+        rng: np.random.Generator,
+        current_task: Callable[[], Task | None],
+        *,
+        imitated: bool = True,
+    ) -> None:
         self._config = config
+        self._imitated = imitated
         self._rng = rng
         self._current_task = current_task
         self._task: Task | None = None  # the last task that it heard
@@ -157,7 +165,7 @@ class ScriptedSolver(Player):
         notices = self._rng.random() < config.notice_chance and task.answer is None
         self._intended_task = task.misread(world, self._rng) if wrong else task
         self._expert = self._intended_task.expert(world)
-        if isinstance(self._expert, NoopExpert):
+        if self._imitated and isinstance(self._expert, NoopExpert):
             _warn_of_no_expert(world.spec.name, task.kind)
         self._plan = _Plan(
             corrected_at=sample_steps(config.notice_steps, self._rng) if wrong and notices else None,

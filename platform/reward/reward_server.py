@@ -52,6 +52,7 @@ from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredU
 logger = logging.getLogger(__name__)
 
 READ_CHUNK_BYTES = 2**16
+LONGEST_PATH = 4096  # characters of the path of a checkpoint; Linux takes no more
 STATE_KEYS = RecurrentState._fields
 VOCABULARY = "vocabulary"  # of the utterances of a request
 
@@ -319,8 +320,11 @@ class _Handler(BaseHTTPRequestHandler):
             path = json.loads(self._body())["checkpoint"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, 'send JSON, as {"checkpoint": "PATH"}') from error
+        if len(path := str(path)) > LONGEST_PATH:
+            message = f"the path of the checkpoint has {len(path):,} characters, at most {LONGEST_PATH:,} are taken"
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, message)
         try:
-            version = self.scorer.load(str(path))
+            version = self.scorer.load(path)
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, str(error)) from error
         self._send_json(HTTPStatus.OK, {"version": version})

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -16,9 +16,12 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.checkpoint import Checkpoint, latest
 from interplay.learner.objective import LossWeights
+from interplay.stages.clone_stage import clone_settings
 from interplay.stages.config import BaselineName, Config
 from interplay.stages.episode_snapshot import newer_data
-from interplay.stages.mark_stage import unmarked_episodes
+from interplay.stages.mark_stage import mark_settings, unmarked_episodes
+from interplay.stages.reinforce_stage import reinforce_settings
+from interplay.stages.reward_stage import reward_settings
 from interplay.stages.run import Run
 from interplay.stages.stage_config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.stage_folder import StageFolder
@@ -27,6 +30,14 @@ from interplay.stages.variants import variant_config, variant_stages
 FOLDER = "baselines"
 WIDTHS = ("width", "lstm", "policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")
 AFTER_POLICY = dict.fromkeys(("movement_policy", "language_policy", "value", "gate_kl", "entropy"), 0.0)
+
+# Of each stage that a baseline may train: the settings that may not change when it is resumed.
+STAGE_SETTINGS: Mapping[str, Callable[[Run], Mapping[str, Any]]] = {
+    "clone": clone_settings,
+    "mark": mark_settings,
+    "reward": reward_settings,
+    "reinforce": reinforce_settings,
+}
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,21 @@ def baseline_config(config: Config, name: str) -> Config:
     """The settings of a baseline of the run that `config` describes. Its folder is inside the folder of that run."""
     changed = baseline_of(config, name).change(replace(config, baselines=()))
     return replace(changed, run=replace(config.run, dir=str(config.run.root / FOLDER), name=name), variants={})
+
+
+def refuse_other_baselines(run: Run, names: Iterable[str]) -> None:
+    """Compares the settings of all stages that these baselines of `run` train with those that they were started with.
+
+    Raises:
+        StageConflict, ValueError: see `StageFolder.refuse_other_settings`.
+    """
+    for name in names:
+        config = baseline_config(run.config, name)
+        own = Run(config.run.root, config, base=run.root)
+        for stage in baseline_of(run.config, name).stages:
+            own.stage(stage).refuse_other_settings(
+                STAGE_SETTINGS[stage](own), f", or remove {own.root}, to train this baseline again"
+            )
 
 
 def refuse_shorter(run: Run) -> None:

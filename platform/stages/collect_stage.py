@@ -24,11 +24,12 @@ from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
+from interplay.stages.episode_snapshot import warn_of_other_snapshot
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, learned_setters, warn_of_unfinished_agent
-from interplay.stages.stage_config import CollectConfig
+from interplay.stages.stage_config import LEARNED_REWARDS, CollectConfig
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict
 from interplay.stages.word_coverage import check_setter_words, check_start_coverage
 from interplay.tracking.progress import Progress
@@ -101,7 +102,10 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
-        recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
+        recorded, others = Counter[tuple[str, int]](), dict[tuple[str, int], str]()
+        for episode in iter_readable(store, store.ids()):
+            recorded[episode.meta.split, episode.meta.seed] += 1
+            others.setdefault((episode.meta.world, episode.meta.world_version), episode.meta.id)
         waiting = _waiting(run, config, stage, recorded)
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
@@ -109,6 +113,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             before = clock.fact("steps", 0)
             if waiting:
                 clock.note(finished=False)
+                _warn_of_other_version(run, stage, others)
                 _say_merged_kinds(run, config, stage)
                 _check_agents(run, config, stage, store)
                 record = _recorded_by_workers if config.workers else _recorded_here
@@ -130,16 +135,36 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
 
 
 def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeStore) -> None:
-    """Warns of an agent that still trains.
+    """Warns of agents that still train, or that learned from other recordings.
 
     Raises:
         CheckpointError: it does not know the words that it will hear.
     """
     if config.solver == "agent":
         warn_of_unfinished_agent(run, stage, config.checkpoint)
+        warn_of_other_snapshot(run, stage, config.checkpoint)
         check_start_coverage(run, config.checkpoint, store)
         if config.setter_agent:
+            warn_of_unfinished_agent(run, stage, config.setter_agent)
             check_setter_words(run, config.setter_agent, config.checkpoint)
+
+
+def _warn_of_other_version(run: Run, stage: str, recorded: Mapping[tuple[str, int], str]) -> None:
+    """Says that the store has episodes of another version of the world than the one that is recorded now.
+
+    `recorded` is the id of an episode of each world and version.
+    """
+    spec = run.make_world().spec
+    for (world, version), episode in recorded.items():
+        if (world, version) != (spec.name, spec.version):
+            logger.warning(
+                "%s records in %s version %d, and the store has recordings of another version of the world: episode %s "
+                "is of %s version %d. Stages would learn from both, and what was done and marked in one may not "
+                "succeed in the other. To keep them apart, stop this, and give the new recordings a run of their own "
+                "(run.name=...), or install that version of the world",
+                *(stage, spec.name, spec.version, episode, world, version),
+            )
+            return
 
 
 def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
@@ -272,8 +297,16 @@ class _Recorder:
     def _seat(self, names: Sequence[int]) -> SolverSeat:
         run, lanes = self._run, len(self._worlds)
         if self._agent is None:
-            return ScriptedSeat(run.config.solver, lanes, numpy_generator(run.seed, self._stage, "solver", *names))
+            rng = numpy_generator(run.seed, self._stage, "solver", *names)
+            return ScriptedSeat(run.config.solver, lanes, rng, imitated=_is_imitated(run))
         return self._agent.seat(lanes, torch_generator(run.seed, self._stage, "agent", *names))
+
+
+def _is_imitated(run: Run) -> bool:
+    """Whether the result of a run depends on what its agents imitate; `experiment=gymnasium` learns from the reward of
+    the world alone."""
+    config = run.config.reinforce
+    return config.reward in LEARNED_REWARDS or config.learner.objective.weights.needs_demonstrations
 
 
 def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -30,7 +30,7 @@ from interplay.evaluation.success_judge import one_second
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_replaced, refuse_shorter
+from interplay.stages.baselines import refuse_other_baselines, refuse_replaced, refuse_shorter, trained_baselines
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate, trained_agents
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
@@ -54,11 +54,13 @@ def continue_scenarios(run: Run) -> None:
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
             fewer updates than the run, or from a stage that has been trained again from the start since.
         Interrupted: a signal requested a stop; finished continuations are kept.
-        StageConflict: another process is at work in this stage, or trained an agent while it continued.
+        StageConflict: another process is at work in this stage, or trained an agent while it continued; or a baseline
+            was trained with other settings.
     """
     agents = trained_agents(run, CONTINUE)
     refuse_replaced(run)
     refuse_shorter(run)
+    refuse_other_baselines(run, trained_baselines(run))
     with run.stage(CONTINUE).locked(WORK_LOCK):
         _continue(run, agents)
 

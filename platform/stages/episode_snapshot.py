@@ -16,8 +16,9 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner.checkpoint import CheckpointError, latest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.mark_stage import unmarked_episodes
-from interplay.stages.rounds import SHARED_STAGES
+from interplay.stages.rounds import SHARED_STAGES, stage_of_round
 from interplay.stages.run import HELDOUT, Run
+from interplay.stages.shared_parts import AGENT_STAGES
 from interplay.stages.stage_folder import StageFolder
 
 logger = logging.getLogger(__name__)
@@ -29,19 +30,34 @@ RECORDING = ("collect", "collect-agent")  # the stages that record episodes
 def other_snapshot(run: Run, stage: str) -> str:
     """Says that a stage has learned from another snapshot than that of the store; "" if it has not, or none is stated.
 
-    A damaged checkpoint is not reported here.
+    A damaged checkpoint is not reported here. A baseline's copies of the stages of its run have no snapshots.
     """
-    path = run.snapshot_path(stage)
+    path, folder = run.snapshot_path(stage), run.stage(stage)
     with suppress(CheckpointError):
-        newest = latest(run.stage(stage).checkpoints)
+        newest = latest(folder.checkpoints)
         learned = None if newest is None else newest.description.get("snapshot")
-        if learned is not None and path.exists() and learned != Snapshot(path).hash:
+        if learned is None or (path.exists() and learned == Snapshot(path).hash):
+            return ""
+        if path.exists():
             return (
-                f"{run.stage(stage).path} has learned from other episodes or marks than those that {path} lists: it "
-                "was copied from another run, or another run that shares the store has replaced the list. Restore "
-                f"either from a copy, or move the folder out of the run, and type: {run.command(stage)}"
+                f"{folder.path} has learned from other episodes or marks than those that {path} lists: it was copied "
+                "from another run, or another run that shares the store has replaced the list. Restore either from a "
+                f"copy, or move the folder out of the run, and type: {run.command(stage)}"
+            )
+        if run.base is None and stage_of_round(run.round, stage)[1] in AGENT_STAGES:
+            return (
+                f"{folder.path} has learned from episodes that {path} would list, which is missing: the stage was "
+                "copied from another run, or the list was removed. Restore the list from a copy, or move the folder "
+                f"out of the run, and type: {run.command(stage)}"
             )
     return ""
+
+
+def warn_of_other_snapshot(run: Run, stage: str, name: str) -> None:
+    """Says that a stage begins from another stage of this run that has learned from another snapshot than that of the
+    store. A training stage says it once: it keeps what it has begun with."""
+    if not run.stage(stage).has_agent and (other := other_snapshot(run, name)):
+        logger.warning("%s begins from the stage %s. %s", stage, name, other)
 
 
 def training_marks(snapshot: Snapshot) -> list[Mark]:

@@ -31,7 +31,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_replaced, refuse_shorter, trained_baselines
+from interplay.stages.baselines import refuse_other_baselines, refuse_replaced, refuse_shorter, trained_baselines
 from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     OTHER_WORDS,
@@ -43,7 +43,7 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on
+from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on, warn_of_unfinished_agent
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
@@ -70,13 +70,15 @@ def evaluate(run: Run) -> None:
     Raises:
         CheckpointError: as `trained_agents`, or an agent from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
-        StageConflict: another process is evaluating the run, or trained an agent while it played.
+        StageConflict: another process is evaluating the run, or trained an agent while it played; or a baseline was
+            trained with other settings.
         ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
             from the start since.
     """
     agents = trained_agents(run, STAGE)
     refuse_replaced(run)
     refuse_shorter(run)
+    refuse_other_baselines(run, trained_baselines(run))
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 
@@ -156,6 +158,8 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
         raise CheckpointError(f"round {run.round} of {run.root} has no agent of its own to {verb} yet; type: {due}")
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
+    for stage in dict.fromkeys(agents.values()):
+        warn_of_unfinished_agent(run, verb, stage)
     return agents
 
 

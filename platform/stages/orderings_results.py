@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from interplay.evaluation.metric_curves import read_curves
-from interplay.evaluation.probes import ProbeResult
+from interplay.evaluation.probes import ProbeResult, late_returns
 from interplay.evaluation.seed_results import SeedResults, probe_settings
 from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
@@ -26,6 +26,7 @@ def seed_results(run: Run) -> SeedResults:
     """The results of an evaluated run."""
     folder = run.stage(evaluate_stage.STAGE)
     own = {name: read_results(folder, name) for name in evaluate_stage.stages_of(run)}
+    late = late_returns(result for results in own.values() for result in results)
     other = {name: read_results(folder, name, OTHER_WORDS) for name in own}
     every = reward_points(run.stage("reinforce").path / "returns.jsonl")
     modeled = run.config.reinforce.reward in LEARNED_REWARDS
@@ -35,7 +36,10 @@ def seed_results(run: Run) -> SeedResults:
     return SeedResults(
         seed=run.seed,
         success={name: _shares(results, early=False) for name, results in own.items()},
-        early={name: _shares(results, early=True) for name, results in own.items()},
+        early={
+            name: _shares([each for each in results if each.kind not in late], early=True)
+            for name, results in own.items()
+        },
         listening={name: _listening(results, other[name]) for name, results in own.items()},
         probes={kind: len(rows) for kind, rows in _by_kind(next(iter(own.values()))).items()},
         chance={kind: level.best_guess for kind, level in chance_of(folder, next(iter(own.values()))).items()},

@@ -10,7 +10,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
-from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data
+from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data, warn_of_other_snapshot
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
@@ -46,15 +46,18 @@ def reinforce(run: Run) -> None:
     check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)
     warn_of_unfinished_agent(run, STAGE, config.start)
+    warn_of_other_snapshot(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
     if config.actor.learned_setters:
+        warn_of_unfinished_agent(run, STAGE, config.setter)
         check_setter_words(run, config.setter, config.start)
     rewards = reward_source(run)
     if rewards.model is not None:
         if not run.config.runtime.reward.follow:
             warn_of_unfinished_agent(run, STAGE, "reward")
+        warn_of_other_snapshot(run, STAGE, "reward")
         check_reward_coverage(run, snapshot)
     if clock.fact("start_heldout_listening", None) is None:  # else measured when the stage began
         clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})

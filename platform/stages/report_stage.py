@@ -24,7 +24,14 @@ from interplay.evaluation.free_play import free_play_shares
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, LiveResults, judged_requests
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
-from interplay.evaluation.probes import ProbeResult, common_limit, mean_measures, on_same_probes, success_steps
+from interplay.evaluation.probes import (
+    ProbeResult,
+    common_limit,
+    late_returns,
+    mean_measures,
+    on_same_probes,
+    success_steps,
+)
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
     LEARNED,
@@ -291,6 +298,7 @@ def _probes(
         steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
+        late=late_returns(rows),
         chance=chance_of(folder, next(iter(found.values()))),
         hold=hold,
         baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],

@@ -11,7 +11,13 @@ from typing import Any
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.stages.episode_snapshot import TRAIN, freeze_once, training_marks, warn_of_newer_data
+from interplay.stages.episode_snapshot import (
+    TRAIN,
+    freeze_once,
+    training_marks,
+    warn_of_newer_data,
+    warn_of_other_snapshot,
+)
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run, closes_worlds
@@ -51,6 +57,7 @@ def train_reward(run: Run) -> None:
         return
     start = checkpoint_of(run, config.start)
     warn_of_unfinished_agent(run, STAGE, config.start)
+    warn_of_other_snapshot(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
     train_on = replace(rated, split=TRAIN)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from interplay.actors.row_writer import RowWriter
 from interplay.env.world import WorldSpec
 from interplay.episodes.snapshot import Snapshot
-from interplay.evaluation.probes import common_limit, on_same_probes, success_steps
+from interplay.evaluation.probes import common_limit, late_returns, on_same_probes, success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
 from interplay.stages.episode_snapshot import TRAIN, training_marks
@@ -34,6 +34,7 @@ def rounds_on_probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
+        late=late_returns(rows),
         hold=max(row.hold for row in rows),
         baseline=before,
         candidate=newest,

@@ -26,10 +26,15 @@ def round_folder(root: Path, number: int) -> Path:
     return root if number == 1 else root / f"round-{number}"
 
 
+def stage_of_round(number: int, name: str) -> tuple[int, str]:
+    """The round and the stage that a name means in the round `number`; "round-1/reinforce" is one of another round."""
+    match = STAGE_OF_ROUND.fullmatch(name)
+    return (number, name) if match is None else (int(match[1]), match[2])
+
+
 def stage_folder(root: Path, number: int, name: str) -> StageFolder:
-    """The folder of a stage of a round; "round-1/reinforce" names a stage of another round."""
-    if (match := STAGE_OF_ROUND.fullmatch(name)) is not None:
-        number, name = int(match[1]), match[2]
+    """The folder of a stage; see `stage_of_round`."""
+    number, name = stage_of_round(number, name)
     return StageFolder((root if name in SHARED_STAGES else round_folder(root, number)) / name)
 
 

@@ -35,6 +35,7 @@ from interplay.stages.rounds import (
     config_of_round,
     round_folder,
     stage_folder,
+    stage_of_round,
 )
 from interplay.stages.stage_folder import (
     CONFIG_FILE,
@@ -173,7 +174,8 @@ class Run:
         A baseline clones the episodes that its run has cloned; its other snapshots have names of their own, so that no
         two processes write one file.
         """
-        prefix = "" if self.round == 1 or stage in SHARED_STAGES else f"round-{self.round}-"
+        number, stage = stage_of_round(self.round, stage)
+        prefix = "" if number == 1 or stage in SHARED_STAGES else f"round-{number}-"
         if self.base is not None and stage.removesuffix(HELDOUT) not in SHARED_STAGES:
             prefix = f"{self.root.name}-"
         return self.root / "store" / "snapshots" / f"{prefix}{stage}.db"
@@ -185,8 +187,9 @@ class Run:
         baseline lacks, its run lacked when it was copied.
         """
         words = [typed_name(self.base or self.root)]
-        if self.round > 1 and verb not in SHARED_STAGES and not verb.startswith("round "):
-            words.append(f"run.round={self.round}")
+        number, verb = stage_of_round(self.round, verb)
+        if number > 1 and verb not in SHARED_STAGES and not verb.startswith("round "):
+            words.append(f"run.round={number}")
         if self.config.run.seed != RunConfig.seed:
             words.append(f"run.seed={self.config.run.seed}")
         typed = self.config.run.typed or recorded_words(self.root)

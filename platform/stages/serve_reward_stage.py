@@ -22,7 +22,7 @@ from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
 from interplay.stages.reward_source import RewardModel, build_reward_function, scoring_device
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.shared_parts import checkpoint_of, warn_of_unfinished_agent
 
 SHUTDOWN_TIMEOUT_S = 10.0
 POLL_SECONDS = 0.2
@@ -40,6 +40,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         ClusterError: a process of Ray has ended without which no replica can score.
     """
     found = checkpoint_of(run, "reward")
+    warn_of_unfinished_agent(run, "serve-reward", "reward")
     model, vocabulary = load_agent(found.path)
 
     def read_version(path: str) -> tuple[Weights, int]:

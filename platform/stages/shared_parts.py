@@ -80,7 +80,7 @@ def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
         logger.warning(
             "%s has not finished, and %s begins with its agent of update %d. To begin with the trained one, stop this, "
             "and type first: %s",
-            *(name, stage, checkpoint_of(run, name).step, run.command(name)),
+            *(name, stage, read(run.stage(name).checkpoints).step, run.command(name)),
         )
 
 

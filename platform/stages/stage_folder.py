@@ -141,11 +141,11 @@ class StageFolder:
         record = {"seconds": 0.0, "finished": False, **self.record(), "settings": _plain(settings)}
         return StageClock(self, record, record_config)
 
-    def refuse_other_settings(self, settings: Mapping[str, Any]) -> None:
+    def refuse_other_settings(self, settings: Mapping[str, Any], remedy: str = "") -> None:
         """Compares settings with those that the stage was started with, if it was; see `begin`.
 
-        Settings that an older version recorded are compared under their current names; those that it did not have yet
-        count as recorded with their default.
+        `remedy` ends the message of the error. Settings that an older version recorded are compared under their current
+        names; those that it did not have yet count as recorded with their default.
 
         Raises:
             StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
@@ -157,10 +157,11 @@ class StageFolder:
         before = _with_newer_settings(with_current_names(record["settings"]), settings)
         changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
-            again = ", or move this folder out of the run, to measure again" * (self.path.name in MEASURING)
+            if self.path.name in MEASURING:
+                remedy = ", or move this folder out of the run, to measure again"
             raise StageConflict(
                 f"{self.path} was started with other settings ({first_of(changed)}). Keep the old ones, or give "
-                f"the new ones a run of their own with run.name=...{again}"
+                f"the new ones a run of their own with run.name=...{remedy}"
             )
 
 

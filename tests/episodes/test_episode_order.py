@@ -61,7 +61,7 @@ def reader_of(snapshot: Snapshot, mix: dict[str, float], **settings: Any) -> Lan
 
 
 def test_a_snapshot_states_its_kinds_its_rounds_and_its_mix(snapshot: Snapshot) -> None:
-    composition = {"human-agent@1": 3, "human-agent@2": 2, "human-human@0": 4, "shared-control@1": 1}
+    composition = {"human-human@0": 4, "scripted-agent@1": 3, "scripted-agent@2": 2, "shared-control@1": 1}
     assert snapshot.composition() == composition
     assert "mix" not in snapshot.condition()
     with EpisodeStore(snapshot.root) as store:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from report_material import probes, reward_model
 
+from interplay.env.task import RETURN
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import heldout_change, reward_model_figures
 from interplay.evaluation.headlines import headlines, points, span
+from interplay.evaluation.probes import ProbeResult, late_returns
 from interplay.evaluation.report_data import (
     ChanceLevel,
     ProbeResults,
@@ -99,6 +101,28 @@ def test_half_of_the_time_forgets_later_successes() -> None:
     halved = findings.at_half_time(late)
     np.testing.assert_array_equal(halved.success_step["BC"]["go"], [5, np.nan, np.nan])
     assert halved.steps == 5
+
+
+def test_a_return_that_no_agent_reaches_within_half_of_the_time_is_not_compared_by_then() -> None:
+    """As that of CartPole, which grows with each step."""
+
+    def played(kind: str, step: int | None, **measures: float) -> ProbeResult:
+        return ProbeResult(kind, 0, 0, kind, step, (), 10, limit=10, measures=measures)
+
+    late = played("mission", 9, **{RETURN: 9.0})
+    assert late_returns([late, played("mission", None, **{RETURN: 2.0}), played("go", 9)]) == {"mission"}
+    assert not late_returns([late, played("mission", 5, **{RETURN: 5.0})])
+    steps = {"mission": np.array([9.0, np.nan])}
+    alone = ProbeResults({"BC": steps, "BC+RL": steps}, 10, 0.5, late=frozenset({"mission"}))
+    data = ReportData(probes=alone)
+    assert "Success in half the time" not in [each.label for each in headlines(data)]
+    found = orderings.orderings(data)[3]
+    assert found.verdict is None and "no agent has reached the return that counts as success by then" in found.seen
+    mixed = {agent: {**steps, "lift": np.array([4.0])} for agent in alone.success_step}
+    assert (
+        "within half of the time limit on Lift"
+        in orderings.orderings(ReportData(probes=replace(alone, success_step=mixed)))[3].claim
+    )
 
 
 def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:

@@ -20,6 +20,8 @@ import interplay.conf
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import configured, main
 from interplay.launch.sweep import CHECK_OF_HELP, _folder, _forward_stop, combinations, help_of_any_type, sweep
+from interplay.stages import stage_folder
+from interplay.stages.stage_folder import StageConflict
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
@@ -198,6 +200,21 @@ def test_a_thread_that_ends_meanwhile_does_not_block_signals_to_the_others(
     monkeypatch.setattr(Path, "glob", lambda self, pattern: [tmp_path / "gone", tmp_path / "children"])
     _forward_stop(tmp_path / "stopped", signal.SIGTERM)
     assert sleeper.wait(60) == -signal.SIGTERM and (tmp_path / "stopped").exists()
+
+
+def test_a_sweep_that_is_running_is_not_started_a_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one would remove the outcomes and the stop of the first, and each would stop the other."""
+    monkeypatch.setattr(stage_folder, "LOCK_SECONDS", 0.0)
+    words, said = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"], list[str]()
+
+    def act(typed: Sequence[str]) -> int:
+        with pytest.raises(StageConflict) as refused:
+            sweep("collect", words, act, configured)
+        said.append(str(refused.value))
+        return 0
+
+    assert sweep("collect", words, act, configured) == 0
+    assert len(said) == 2 and "is being worked on by process" in said[0] and "run.name=" in said[0]
 
 
 def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

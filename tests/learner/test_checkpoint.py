@@ -154,6 +154,11 @@ def test_a_missing_checkpoint(tmp_path: Path) -> None:
         checkpoint.read(tmp_path)
 
 
+def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"can't look for a checkpoint at .*: File name too long"):
+        checkpoint.read(tmp_path / ("a" * 300))
+
+
 def test_the_folder_of_a_stage_leads_to_its_newest_checkpoint(tmp_path: Path) -> None:
     for step in (3, 5):
         path = save(tmp_path / "clone" / "checkpoints", step)

@@ -248,6 +248,7 @@ def test_missing_arrays_are_named(client: Client) -> None:
         ("POST", "/version", b"[]", 400, "send JSON"),
         ("POST", "/version", b"[" * 5000, 400, "send JSON"),
         ("POST", "/version", b'{"checkpoint": "nowhere"}', 400, "no checkpoint at nowhere"),
+        ("POST", "/version", b'{"checkpoint": "%s"}' % (b"a/" * 2500), 400, "has 5,000 characters, at most 4,096"),
     ],
 )
 def test_wrong_requests_are_refused(

@@ -29,9 +29,12 @@ def ball(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "rolling_ball:RollingBall-v0"
 
 
-def test_the_environment_of_the_page_goes_through_the_experiment(tmp_path: Path, ball: str) -> None:
+def test_the_environment_of_the_page_goes_through_the_experiment(
+    tmp_path: Path, ball: str, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = tiny(tmp_path, "evaluate.episodes=3", house=("experiment=gymnasium", f"env.id={ball}"))
     interplay("demo", settings)
+    assert not caplog.records, "nothing that the experiment itself sets is warned of"
     assert not opened(settings).stage("reward").path.exists()
     found = summary(tmp_path)
     assert {name: by_kind["mission"]["return"]["n"] for name, by_kind in found["measures"].items()} == {

@@ -25,6 +25,7 @@ from interplay.stages.clone_stage import clone_setter
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
+from interplay.stages.stage_folder import write_json
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +113,15 @@ def test_a_checkpoint_of_an_older_version_plays_the_solver(with_setter: Path, tm
 LEARNED = ("reinforce.actor.learned_setters=0.5",)
 
 
-def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path: Path) -> None:
+def test_an_agent_is_recorded_with_a_learned_setter(
+    with_setter: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = tiny(copied(with_setter, tmp_path), "run.round=2", "collect_agent.setter_agent=clone-setter")
     run = opened(settings)
+    setter = run.stage("clone-setter")
+    write_json(setter.path / "stage.json", {**setter.record(), "finished": False})
     collect(run, replace(run.config.collect_agent, checkpoint="clone"), "collect-agent")
+    assert "clone-setter has not finished, and collect-agent begins with its agent of update 4" in caplog.text
     with run.store() as store:
         metas = [store.read(name).meta for name in store.ids(round=2)]
     assert len(metas) == 6

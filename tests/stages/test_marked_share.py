@@ -108,7 +108,7 @@ def test_a_share_that_leaves_no_training_episode_is_refused(run: Run) -> None:
 def test_marks_are_counted_of_what_is_learned_from(run: Run) -> None:
     learned_from = frozen(run, 0.5, "train")
     assert marks_by_rater(run) == {"ann": len(learned_from)}, "not of the 20 held-out episodes"
-    assert Snapshot(run.snapshot_path("reward")).composition("train") == {"human-human@0": len(learned_from)}
+    assert Snapshot(run.snapshot_path("reward")).composition("train") == {"scripted-scripted@0": len(learned_from)}
 
 
 @pytest.mark.parametrize(

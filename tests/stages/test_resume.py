@@ -377,9 +377,10 @@ def test_a_stage_says_that_it_begins_with_an_agent_that_is_not_trained(
     clone = opened(tiny(root)).stage("clone")
     record = {**clone.record(), "finished": False}
     write_json(clone.path / "stage.json", record)
-    for verb in ("collect-agent", "mark", "reward"):
-        interplay(verb, tiny(root))
-    for stage in ("collect-agent", "reward"):
+    alone = ("evaluate.expert=false", "evaluate.chance=false", "evaluate.counterfactuals=0", "evaluate.kinds=[go]")
+    for verb in ("collect-agent", "mark", "reward", "evaluate"):
+        interplay(verb, tiny(root, *alone))
+    for stage in ("collect-agent", "reward", "evaluate"):
         assert f"clone has not finished, and {stage} begins with its agent of update {record['updates']}" in caplog.text
     caplog.clear()
     interplay("reward", tiny(root, "reward.training.updates=4"))

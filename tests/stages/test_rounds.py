@@ -104,7 +104,7 @@ def test_the_report_compares_the_rounds(second: Path) -> None:
     page = (second / "run" / "round-2" / "report.html").read_text()
     assert page.count(", and held for 1.1 s unless a question") == 2, "the probes of this round, and those of all"
     assert "<h2>Success by round</h2>" in page and "round 2 against round 1" in page
-    assert "4 human-agent@2" in page  # what its reward model has learned from, not the two held-out ones
+    assert "4 scripted-agent@2" in page  # what its reward model has learned from, not the two held-out ones
     assert "Success by round" not in (second / "run" / "report.html").read_text()
 
 
@@ -119,7 +119,7 @@ def test_the_report_shows_the_rounds_side_by_side(second: Path) -> None:
         learned_from = snapshot.select(EpisodeFilter(split="train"))
         assert each["marks"] == len(snapshot.marks(learned_from)) < len(snapshot.marks()), "not the held-out ones"
         assert sum(each["episodes"].values()) == len(learned_from)
-    assert set(two["episodes"]) - set(one["episodes"]) == {"human-agent@2"}
+    assert set(two["episodes"]) - set(one["episodes"]) == {"scripted-agent@2"}
     assert [each["marks"] for each in (one, two)] == [sum(document["marks"].values()) for document in documents]
     assert two["marks"] > one["marks"] > 0
     assert two["pair_accuracy"]["value"] == documents[1]["reward"]["pair_accuracy_heldout"]

@@ -98,6 +98,20 @@ def test_baselines_of_marks_that_the_run_has_left_behind_are_refused_and_stated(
     assert f"ar was trained in {root}/run/baselines/ar, which has no agent any more" in stated
 
 
+def test_baselines_that_were_trained_with_other_settings_are_refused(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variant = "variants.twice.reinforce.learner.learning_rate={}"
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[twice]", *FEW, "reinforce.training.updates=1")
+    train_baselines(opened([*settings, variant.format("2e-4")]))
+    for verb in ("evaluate", "continue"):
+        said = refused(verb, [*settings, variant.format("1e-4")], capsys)
+        assert "baselines/twice/reinforce was started with other settings" in said
+        assert "reinforce.learner.learning_rate: 0.0002 -> 0.0001" in said
+        assert f"or remove {tmp_path}/run/baselines/twice, to train this baseline again" in said
+    interplay("evaluate", [*settings, variant.format("2e-4"), "reinforce.training.log_every=2"])
+
+
 def in_a_newer_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the Playhouse of this process one of the next version."""
     made = Playhouse.__init__
@@ -110,7 +124,11 @@ def in_a_newer_version(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_mixed_or_lost_where_the_world_has_a_newer_version(
-    rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rewarded: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings = tiny(copied(rewarded, tmp_path), "evaluate.expert=true", *FEW[1:], "evaluate.chance=true")
     interplay("evaluate", settings)
@@ -138,6 +156,10 @@ def test_nothing_is_mixed_or_lost_where_the_world_has_a_newer_version(
     unstated = (folder / "bc.json").read_bytes()
     interplay("evaluate", settings)
     assert (folder / "bc.json").read_bytes() == unstated, "of an older commit, which counts"
+    interplay("collect", settings)
+    assert "recordings of another version" not in caplog.text, "nothing is left to record"
+    interplay("collect", [*settings, "collect.episodes=5"])
+    assert "collect records in playhouse version 2, and the store has recordings of another version" in caplog.text
 
 
 def test_kinds_that_a_preset_adds_to_the_typed_ones_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -176,11 +198,12 @@ def test_a_removed_store_is_recorded_again(rewarded: Path, tmp_path: Path, caplo
 
 
 def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_with_what_is_there(
-    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(rewarded, tmp_path)
     settings = tiny(root, "reinforce.start=clone", "reinforce.training.updates=2")
     interplay("reinforce", settings)
+    assert "begins from the stage" not in caplog.text
 
     def stated() -> str:
         interplay("report", settings)
@@ -199,3 +222,8 @@ def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_
     assert "run/reward has learned from other episodes or marks than those that" in stated()
     said = refused("reward", [*settings, "reward.training.updates=6"], capsys)
     assert "it was copied from another run, or another run that shares the store has replaced the list" in said
+    shutil.rmtree(root / "run/reinforce")
+    interplay("reinforce", settings)
+    assert f"reinforce begins from the stage reward. {root}/run/reward has learned from other episodes" in caplog.text
+    (root / "run/store/snapshots/reward.db").unlink()
+    assert "store/snapshots/reward.db would list, which is missing: the stage was copied" in stated()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 from commai_tasks import SayA, environment_of
 
 from interplay.env.commai.__main__ import main
@@ -211,6 +212,15 @@ def test_a_remote_learner_has_a_time_limit(tmp_path: Path) -> None:
             learner.next("1")
     finally:
         learner.close()
+
+
+def test_a_client_that_says_nothing_is_named() -> None:
+    port = RemoteLearner.free_port()
+    with zmq.Context() as context, context.socket(zmq.PAIR) as silent:
+        silent.setsockopt(zmq.LINGER, 0)
+        silent.connect(f"tcp://127.0.0.1:{port}")  # tries until someone listens
+        with pytest.raises(TimeoutError, match=r"'hello' for 2 s; 127\.0\.0\.1:\d+ is connected and keeps other"):
+            RemoteLearner(None, port, hello_limit=2.0)
 
 
 def test_a_remote_learner_that_never_comes() -> None:

@@ -6,9 +6,11 @@ token, and replies with a token. Every wait has a time limit.
 
 from __future__ import annotations
 
+import os
 import shlex
 import socket
 import subprocess
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -40,6 +42,7 @@ class RemoteLearner:
         self._context: Any = _zmq().Context()
         self._socket: Any = self._context.socket(_zmq().PAIR)
         self._socket.setsockopt(_zmq().LINGER, 0)
+        self._events: Any = self._socket.get_monitor_socket(_zmq().EVENT_ACCEPTED)
         try:
             self.port = self._bind(address, port)
             if cmd:
@@ -68,6 +71,8 @@ class RemoteLearner:
 
     def close(self) -> None:
         """Closes the socket and ends the learner's process."""
+        self._socket.disable_monitor()
+        self._events.close()
         self._socket.close()
         self._context.term()
         if self._process is not None and self._process.poll() is None:
@@ -110,12 +115,23 @@ class RemoteLearner:
             if self._process is not None and self._process.poll() is not None:
                 raise ValueError(f"the remote learner has exited with {self._process.returncode} before {what}")
             if waited >= limit:
-                raise TimeoutError(f"the remote learner has not sent {what} for {limit:g} s")
+                raise TimeoutError(f"the remote learner has not sent {what} for {limit:g} s{self._connected()}")
         message: bytes = self._socket.recv()
         try:
             return message.decode()
         except UnicodeDecodeError as broken:
             raise ValueError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
+
+    def _connected(self) -> str:
+        """Names the clients that are connected; a PAIR socket serves the first and turns the others away."""
+        found = []
+        while self._events.poll(0):
+            event = import_module("zmq.utils.monitor").recv_monitor_message(self._events)
+            with suppress(OSError), socket.socket(fileno=os.dup(event["value"])) as connection:  # others have left
+                found.append(":".join(map(str, connection.getpeername()[:2])))
+        if not found:
+            return ""
+        return f"; {' and '.join(found)} is connected and keeps other clients out: end it if it is not the learner"
 
 
 def _zmq() -> Any:
