@@ -12,6 +12,7 @@ import sys
 
 def console() -> None:
     """Runs the command and exits the process."""
+    _open_closed_streams()
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a script
         signal.signal(signal.SIGINT, _end)
     from interplay.launch.usage import answer
@@ -31,6 +32,18 @@ def console() -> None:
 
         sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
         sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Gives a command that is started without stdin, stdout or stderr, as by `>&-`, an empty one: its output would
+    raise an error, or be written to the next file that is opened."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free descriptor is this one
+            if getattr(sys, name) is None:
+                setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
 
 
 def _end(number: int, frame: object) -> None:

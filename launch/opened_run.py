@@ -96,7 +96,11 @@ def refuse_missing(config: Config) -> None:
 
 def nearest_run(root: Path) -> str:
     """' Did you mean ...?' if a run does not exist and another one has a similar name, else ''."""
-    return nearest(root.name, names_of_runs(root.parent)) if _is_missing(root) else ""
+    try:
+        missing = _is_missing(root)
+    except OSError:  # such as a name that is too long, or a folder that this user may not read
+        return ""
+    return nearest(root.name, names_of_runs(root.parent)) if missing else ""
 
 
 def _is_missing(root: Path) -> bool:
@@ -105,5 +109,8 @@ def _is_missing(root: Path) -> bool:
 
 
 def names_of_runs(folder: Path) -> list[str]:
-    """The names of the runs in a folder, sorted."""
-    return sorted(file.parent.name for file in folder.glob("*/config.json"))
+    """The names of the runs in a folder, sorted; none if the folder can't be read."""
+    try:
+        return sorted(file.parent.name for file in folder.glob("*/config.json"))
+    except OSError:
+        return []

@@ -38,10 +38,11 @@ def outlive_readers() -> None:
 
 
 def lasting(stream: TextIO) -> TextIO:
-    """An unbuffered stream to the same descriptor that survives its reader.
+    """An unbuffered stream to the same descriptor that survives its reader, and escapes what its encoding lacks, as
+    ASCII the name of a run.
 
     A buffered one would refuse the output of a signal handler that interrupts a write.
     """
     stream.flush()
     raw: Any = _SafeFile(stream.fileno(), "w", closefd=False)
-    return io.TextIOWrapper(raw, encoding=stream.encoding, errors=stream.errors, write_through=True)
+    return io.TextIOWrapper(raw, encoding=stream.encoding, errors="backslashreplace", write_through=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from interplay.env import registry
@@ -27,6 +28,7 @@ def serve(config: Config) -> int:
         )
     served = served_run(config)
     _warm_up_world(served)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # while the new process imports, it would be a traceback
     os.execv(sys.executable, server.command(served))
 
 

@@ -25,7 +25,7 @@ def keep_traceback(run: Path, command: Sequence[str], error: BaseException) -> P
     text = "".join(traceback.format_exception(error))
     when = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        with file.open("a", encoding="utf-8") as opened:
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as opened:
             opened.write(f"{when}  interplay {' '.join(command)}\n{text}\n")
     except OSError:
         return None

@@ -116,7 +116,8 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError as error:
         raise DamagedEpisode(f"{path} is missing; restore it from a copy, or type interplay reindex") from error
     except OSError as error:
-        raise DamagedEpisode(f"{path} can't be read ({error.strerror}); {_REMEDY}") from error
+        remedy = "give this user the right to read it" if isinstance(error, PermissionError) else _REMEDY
+        raise DamagedEpisode(f"{path} can't be read ({error.strerror}); {remedy}") from error
 
 
 def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:

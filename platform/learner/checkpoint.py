@@ -156,7 +156,7 @@ def read(path: Path) -> Checkpoint:
         )
     try:
         description = json.loads(file.read_text())
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise _unusable(file, f"damaged: {error}") from error
     if not isinstance(description, dict):
         raise _unusable(file, "damaged: it holds no description")
@@ -189,6 +189,8 @@ def _load(file: Path) -> Any:
         loaded = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise _unusable(file, "missing") from error
+    except PermissionError:  # the file may be whole
+        raise
     except pickle.UnpicklingError as error:  # torch's own message advises to execute the file's code
         raise _unusable(file, "damaged: it holds other things than tensors and plain values") from error
     except Exception as error:  # of damaged bytes torch and pickle raise nearly anything

@@ -238,11 +238,12 @@ def read_json(path: Path) -> dict[str, Any]:
     """Reads the object that `write_json` wrote.
 
     Raises:
-        ValueError: the file is damaged: it cannot be read, is not JSON, or holds something else than an object.
+        OSError: it can't be read, for example because this user lacks the right to.
+        ValueError: the file is damaged: it is not JSON, or holds something else than an object.
     """
     try:
         loaded = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise damaged(path, error) from error
     if not isinstance(loaded, dict):
         raise damaged(path, f"it holds a {type(loaded).__name__} instead of an object")

@@ -11,6 +11,7 @@ import pytest
 from fake_corridor import Corridor, assert_same_episode, record_episode
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unreadable_file import unreadable
 
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load
 
@@ -55,6 +56,13 @@ def test_a_flipped_byte_is_harmless_or_named(place: int, change: int) -> None:
 def test_a_cut_file_is_named(length: int) -> None:
     with pytest.raises(DamagedEpisode, match="here"):
         decode(BYTES[:length], source="here")
+
+
+def test_a_file_that_this_user_may_not_read_is_not_to_be_removed(tmp_path: Path) -> None:
+    file = tmp_path / "locked.npz"
+    file.write_bytes(BYTES)
+    with unreadable(file), pytest.raises(DamagedEpisode, match=r"locked\.npz can't be read .* the right to read it$"):
+        load(file)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

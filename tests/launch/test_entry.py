@@ -51,6 +51,12 @@ def test_an_interrupt_while_the_command_is_imported_is_a_line(module: str) -> No
     assert (result.returncode, result.stderr) == (INTERRUPTED, "interplay: stopped\n")
 
 
+def test_a_command_without_streams_ends_as_one_with_them() -> None:
+    script = "from interplay.launch import entry; entry.console()"
+    closed = ["sh", "-c", '"$0" -c "$1" --version <&- >&- 2>&-', sys.executable, script]
+    assert subprocess.run(closed, timeout=300).returncode == 0
+
+
 def test_the_exit_searches_no_garbage_and_ends_at_once_on_another_interrupt() -> None:
     result = ran(AT_THE_END)
     assert (result.returncode, result.stderr) == (-signal.SIGINT, "")

@@ -28,3 +28,17 @@ def test_a_mistyped_run_is_named_where_a_stage_finds_nothing_in_it(
     said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
     assert said.endswith("\n  run.name=rum is new. Did you mean 'run'?\n")
     assert not (tmp_path / "rum").exists()
+
+
+@pytest.mark.parametrize("verb", ["collect", "report"])
+def test_a_name_that_is_too_long_for_the_file_system_is_refused(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(verb, [*tiny(tmp_path), f"run.name={'n' * 256}"], capsys)
+    assert "File name too long" in said and "choose another run with run.name=..." in said
+
+
+def test_a_folder_of_runs_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / ("n" * 256)
+    said = refused("report", [f"run.dir={folder}", "run.name=mine", "run.settings=recorded"], capsys, code=2)
+    assert f"{folder}/mine has no readable config.json" in said and "File name too long" in said

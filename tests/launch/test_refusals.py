@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 from tiny_runs import copied, interplay, opened, recorded, refused, tiny
+from unreadable_file import unreadable
 
 from interplay.env.mission import Mission
 from interplay.launch import opened_run, verbs
@@ -23,7 +24,7 @@ from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
 from interplay.stages.run import Run, open_run
-from interplay.stages.stage_folder import write_json
+from interplay.stages.stage_folder import read_json, write_json
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,12 @@ def test_a_damaged_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
         assert f"{tmp_path / 'run' / name} is damaged" in refused("collect", settings, capsys)
         (tmp_path / "run" / name).unlink()
         interplay("collect", settings)  # as the message says
+
+
+def test_a_record_that_this_user_may_not_read_is_not_called_damaged(tmp_path: Path) -> None:
+    run = recorded(tiny(tmp_path)).root
+    with unreadable(run / "config.json"), pytest.raises(PermissionError, match=r"config\.json"):
+        read_json(run / "config.json")
 
 
 def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

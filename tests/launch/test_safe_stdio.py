@@ -34,6 +34,14 @@ def test_output_to_a_closed_pipe_is_dropped() -> None:
         assert Path(f"/proc/self/fd/{writes}").readlink() == Path(os.devnull)
 
 
+def test_characters_that_the_encoding_lacks_are_escaped() -> None:
+    reads, writes = os.pipe()
+    with os.fdopen(writes, "w", encoding="ascii") as pipe:
+        lasting(pipe).write("runs/m\u00fc\n")
+        assert os.read(reads, 100) == b"runs/m\\xfc\n"
+    os.close(reads)
+
+
 def test_output_of_a_signal_handler_within_a_line_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, writes = os.pipe()
     written, struck = module._SafeFile.write, []

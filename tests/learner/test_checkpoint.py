@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from unreadable_file import unreadable
 
 from interplay.learner import checkpoint
 from interplay.learner.checkpoint import FORMAT_VERSION, CheckpointError
@@ -187,6 +188,18 @@ def test_a_damaged_description_is_named(tmp_path: Path, content: str) -> None:
     path = save(tmp_path, 5) / "checkpoint.json"
     path.write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(CheckpointError, match=r"checkpoint\.json is damaged"):
+        checkpoint.read(tmp_path)
+
+
+def test_a_file_that_this_user_may_not_read_is_not_called_damaged(tmp_path: Path) -> None:
+    path = save(tmp_path, 5)
+    found = checkpoint.read(tmp_path)
+    found.weights()
+    with unreadable(path / "agent.pt"), pytest.raises(PermissionError, match=r"agent\.pt"):
+        found.weights()
+    (path / "checkpoint.json").unlink()
+    (path / "checkpoint.json").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"checkpoint\.json"):
         checkpoint.read(tmp_path)
 
 

@@ -55,6 +55,16 @@ def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: 
     assert studio.process.returncode == 0 and "Traceback" not in said and "made again" not in said
 
 
+def test_ctrl_c_ends_a_studio_that_is_being_imported_without_a_traceback(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as the verb does
+        os.kill(os.getpid(), signal.SIGINT)
+
+    words = command(ServedRun(tmp_path, ROOM, 30.0, 1, StudioConfig(port=0)))
+    ran = subprocess.run(words, preexec_fn=interrupted, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
 def test_the_web_process_imports_no_torch() -> None:
     heavy = "{'torch', 'numba', 'mujoco', 'ray'}"
     script = f"import sys, interplay.studio.web.server; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"
@@ -93,6 +103,8 @@ def test_a_new_studio_is_announced_beside_other_runs(
         pass
 
     def replaced(*command: object) -> None:
+        # While the new process imports, Ctrl-C waits until it is handled without a traceback.
+        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         raise Replaced
 
     monkeypatch.setattr("interplay.launch.studio_verbs.os.execv", replaced)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import socket
 import ssl
 import subprocess
@@ -175,6 +176,7 @@ def main(arguments: Sequence[str]) -> int:
     """Serves the run of `arguments`; returns the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `interplay.launch.studio_verbs.serve`
         serve(read_command(arguments))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"interplay studio: {error}\n")
