@@ -254,7 +254,8 @@ async function next() {
   dialogueRows();
   draw();
   byId('bar').focus({ preventScroll: true });
-  byId('view').scrollIntoView({ block: 'nearest' }); // the last one may have been ended at the end of a long page
+  // In sight are the picture, then the bar, then the last button, as far as the window is high enough.
+  for (const name of ['finish', 'bar', 'view']) byId(name).scrollIntoView({ block: 'nearest' });
   if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 
