@@ -91,8 +91,8 @@ def _check(studio: StudioContext, study: Study) -> None:
     if without_answers:
         raise HTTPException(
             422,
-            f"episode {min(without_answers)} has no adjudicated marks, or was deleted or left out: adjudicate it, take "
-            "it back in, or remove it from the qualification",
+            f"recording {min(without_answers)} has no adjudicated marks, or was deleted or left out: adjudicate it, "
+            "take it back in, or remove it from the qualification",
         )
     if study.order in SCORED and not studio.choice.scores(study.order):
         typed = f"interplay score {typed_name(studio.served.root)}"

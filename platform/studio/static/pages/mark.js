@@ -160,7 +160,7 @@ function draw() {
       button.setAttribute('aria-pressed', String(Boolean(mine) && mine?.sign === Number(button.dataset.sign)));
     }
   }
-  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { episode: finished + 1, most, marks: edits.marks.length });
+  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { number: finished + 1, most, marks: edits.marks.length });
   byId('undo').disabled = !edits.past.length;
   byId('redo').disabled = !edits.future.length;
 }
