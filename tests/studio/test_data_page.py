@@ -141,3 +141,18 @@ def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: P
         expect(page.locator("#goneBack a")).to_have_attribute("href", "https://platform.example/withdrew")
         assert page.get_by_test_id("download").is_hidden() and not page.get_by_test_id("leave").count()
         context.close()
+
+
+def test_the_first_page_says_that_nothing_is_to_be_done_only_where_that_is_so(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV) as studio:
+        for role, has_desk in (("copilot", False), ("adjudicate", True)):
+            (visitor,) = invited(tmp_path, studio, 1, roles=(role,))
+            context = browser.new_context()
+            log_in(context, visitor)
+            page = context.new_page()
+            page.goto(studio.origin)
+            expect(page.locator("#main")).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            assert page.get_by_text("There is nothing for you to do").is_visible() is not has_desk
+            context.close()

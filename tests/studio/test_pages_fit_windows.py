@@ -1,4 +1,4 @@
-"""The pages of marking and judging in windows of many sizes: no control is covered, cut off or out of reach."""
+"""The pages of marking, judging and playing in windows of many sizes: no control is covered or out of sight."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from page_visits import FILM_MS, SMALL, agree
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from small_house import ENV, fill_store, house, played
 from studio_process import StartedStudio, started
-from test_live_protocol import invited
+from test_live_browser import opened as playing
+from test_live_browser import wait_until
+from test_live_protocol import ROOM, invited
 
 from interplay.episodes.episode import Utterance
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
 from interplay.studio.studies.study import FIRST_STUDY
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -134,3 +138,22 @@ def test_a_phone_shows_the_picture_with_its_bar_and_buttons_and_reaches_the_othe
     for selector in (CONTROLS, LINES):
         assert all(page.locator(f":is({selector}):visible").evaluate_all(f"(all) => all.map({HITS})"))
     phone.close()
+
+
+def test_a_screen_shows_the_picture_and_the_buttons_of_play(browser: Browser, tmp_path: Path) -> None:
+    live = LiveConfig(solver="scripted", seconds=600, utterances=20)
+    with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio:
+        page = playing(browser, studio, invited(tmp_path, studio, 1)[0])
+        wait_until(page, "window.studio.drawn > 1 && !document.getElementById('cardBox').hidden")
+        for number in range(8):
+            page.keyboard.press("Enter")
+            page.keyboard.type(f"please go to the green duck on the shelf {number}")
+            page.keyboard.press("Enter")
+        page.locator("#dialogue li").nth(7).wait_for()
+        page.get_by_test_id("view").focus()
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            found = page.evaluate(FOUND, "#view, #game aside button")
+            assert set(found.pop("names")) == {"view", "done", "failed", "finish"}
+            assert found == NOTHING_WRONG, f"{width}x{height}"
+        page.context.close()
