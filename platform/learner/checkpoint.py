@@ -10,7 +10,6 @@ A directory is written under a temporary name, synced and renamed: it is whole o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
 import shutil
@@ -49,8 +48,7 @@ class Checkpoint:
             CheckpointError: the file is missing.
         """
         try:
-            with (self.path / "agent.pt").open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+            return files.fingerprint(self.path / "agent.pt")
         except FileNotFoundError as error:
             raise _unusable(self.path / "agent.pt", "missing") from error
 

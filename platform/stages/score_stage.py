@@ -16,7 +16,7 @@ from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.store import EpisodeStore
 from interplay.learner.agents import load_agent
-from interplay.learner.checkpoint import CheckpointError, complete
+from interplay.learner.checkpoint import CheckpointError, complete, read
 from interplay.reward.diagnostics import memory, utilities
 from interplay.stages.reward_source import scoring_device
 from interplay.stages.run import Run, closes_worlds
@@ -40,6 +40,8 @@ def score(run: Run) -> Path:
     paths = complete(run.stage("reward").checkpoints)
     if not paths:
         raise CheckpointError(f"{run.root} has no reward model to score by; type: {run.command('reward')}")
+    newest = read(paths[-1])
+    model = {"checkpoint": newest.path.name, "weights": newest.fingerprint}
     models, on = [load_agent(path) for path in paths], scoring_device(run)
     world = run.make_world()
     ahead = max(1, round(AHEAD_SECONDS * world.spec.frames_per_second / world.spec.frames_per_step))
@@ -58,22 +60,22 @@ def score(run: Run) -> Path:
                 ]
                 scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
                 scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
-                newest, words = models[-1]
-                memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded), on=on)
+                last, words = models[-1]
+                memories[episode] = memory(last, RowWriter(last.layout, words).encode_episode(decoded), on=on)
                 progress.log(number, {})
-        return write_scores(run.root / "studio", store, paths[-1].name, scores, memories)
+        return write_scores(run.root / "studio", store, model, scores, memories)
 
 
 def write_scores(
     folder: Path,
     store: EpisodeStore,
-    checkpoint: str,
+    model: Mapping[str, str],
     scores: Mapping[str, Mapping[str, float]],
     memories: Mapping[str, Float32Array],
 ) -> Path:
     """Writes the scores and memories of the episodes that the store still lists, by id; the file of the scores.
 
-    Others were deleted while they were scored.
+    Others were deleted while they were scored. `model` has the reward model's checkpoint, and a hash of its weights.
     """
     with changing_scores(folder):
         left = [episode for episode in store.ids() if episode in memories]
@@ -83,7 +85,7 @@ def write_scores(
         else:
             (folder / MEMORIES).unlink(missing_ok=True)
         kept = {order: {episode: of_order[episode] for episode in left} for order, of_order in scores.items()}
-        write_whole(folder / SCORES, json.dumps({"checkpoint": checkpoint, **kept}) + "\n")
+        write_whole(folder / SCORES, json.dumps({**model, **kept}) + "\n")
     return folder / SCORES
 
 

@@ -12,6 +12,7 @@ from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.episodes.store import EpisodeStore
+from interplay.stages.score_files import round_to_score
 from interplay.stages.score_stage import disagreement, later_is_better, uncertainty, write_scores
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.marks.novelty import distances
@@ -52,12 +53,12 @@ def test_an_episode_that_was_deleted_while_it_was_scored_gets_no_score(tmp_path:
         scores = {"uncertain": {kept: 0.5, gone: 0.25}, "disagree": {kept: 0.0, gone: 0.0}}
         memories = {kept: np.ones(3, np.float32), gone: np.zeros(3, np.float32)}
         store.delete(gone)
-        path = write_scores(tmp_path / "studio", store, "1", scores, memories)
+        path = write_scores(tmp_path / "studio", store, {"checkpoint": "1"}, scores, memories)
         assert json.loads(path.read_text()) == {"checkpoint": "1", "uncertain": {kept: 0.5}, "disagree": {kept: 0.0}}
         with np.load(path.with_name("memories.npz")) as file:
             assert file["ids"].tolist() == [kept] and file["memory"].tolist() == [[1.0, 1.0, 1.0]]
         store.delete(kept)
-        write_scores(tmp_path / "studio", store, "1", scores, memories)
+        write_scores(tmp_path / "studio", store, {"checkpoint": "1"}, scores, memories)
         assert not path.with_name("memories.npz").exists()
 
 
@@ -92,6 +93,7 @@ def test_raters_get_what_the_reward_model_is_least_sure_of(
     interplay("score", given)
     run = opened(given)
     written = json.loads((run.root / "studio" / "scores.json").read_text())
+    assert round_to_score(run.root) is None
     studio = StudioContext(ServedRun(run.root, run.config.env, 30.0, 1, StudioConfig()))
     try:
         for order in ("uncertain", "disagree"):

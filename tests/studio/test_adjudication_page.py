@@ -168,7 +168,7 @@ def test_nothing_is_left_out_where_the_chosen_recording_did_not_come(page: Page,
 def test_a_recording_without_a_film_can_only_be_left_out(page: Page, episodes: list[str]) -> None:
     page.route("**/film", lambda route: route.fulfill(status=503, json={"error": "it is damaged"}))
     page.get_by_test_id(f"episode-{episodes[0]}").click()
-    expect(page.locator("#message")).to_have_text("The film can't be shown: it is damaged")
+    expect(page.locator("#message")).to_have_text("This recording can't be shown: it is damaged")
     for key in ("j", "a", "Delete", "ArrowRight"):
         page.keyboard.press(key)
     expect(page.get_by_test_id("plus")).to_be_disabled()

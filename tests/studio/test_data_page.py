@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from playwright.sync_api import Browser, expect
+from page_visits import SMALL, agree
+from playwright.sync_api import Browser, Page, expect
 from small_house import ENV, fill_store
 from studio_process import started
 from test_live_protocol import invited
@@ -15,6 +16,19 @@ from interplay.studio.people.invitation import make_invitation
 from interplay.studio.studies.study import FIRST_STUDY
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+STORED = """async () => {
+  const { promise, resolve } = Promise.withResolvers();
+  const request = indexedDB.open('interplay-outbox', 1);
+  request.onupgradeneeded = () => request.result.createObjectStore('requests', { autoIncrement: true });
+  request.onsuccess = () => resolve(request.result);
+  const all = (await promise).transaction('requests').objectStore('requests').getAll();
+  await new Promise((found) => { all.onsuccess = found; });
+  return [...all.result.map(({ person }) => person), ...Object.keys(localStorage), ...Object.keys(sessionStorage)];
+}"""
+OF_ANOTHER_PERSON = (
+    "import('/static/outbox.js').then(({ Outbox }) => new Outbox('p-other', () => {}, () => {}).add('/none', {}))"
+)
 
 
 def test_an_invitation_to_a_study_begins_with_its_consent(browser: Browser, tmp_path: Path) -> None:
@@ -64,6 +78,49 @@ def test_pressing_continue_twice_makes_one_person(browser: Browser, tmp_path: Pa
         again.close()
 
 
+def delete(page: Page, origin: str, person: str) -> None:
+    """Deletes the person's data, on its page."""
+    page.goto(f"{origin}/data")
+    expect(page.locator("#summary")).to_contain_text(person)
+    page.get_by_test_id("delete-name").fill(person)
+    page.get_by_test_id("delete").click()
+    expect(page.locator("#goneText")).to_contain_text("is deleted")
+
+
+def test_a_deletion_removes_what_the_browser_keeps_of_the_person(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV, SMALL) as studio:
+        (visitor,) = invited(tmp_path, studio, 1, roles=("mark",))
+        person = visitor.get("/api/me")["person"]
+        context = browser.new_context()
+        log_in(context, visitor)
+        context.route("**/marks", lambda route: route.abort())
+        marking, page = context.new_page(), context.new_page()
+        agree(marking, studio)
+        marking.evaluate(OF_ANOTHER_PERSON)
+        marking.keyboard.press("j")
+        expect(marking.get_by_test_id("saved")).to_have_text("saving 1 ...")
+        page.goto(f"{studio.origin}/data")
+        assert sorted(page.evaluate(STORED)) == sorted([person, "p-other"])
+        delete(page, studio.origin, person)
+        marking.wait_for_url(f"{studio.origin}/i")
+        assert page.evaluate(STORED) == ["p-other"]
+        context.close()
+
+
+def test_a_browser_that_can_not_remove_marks_is_named_after_a_deletion(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV, SMALL) as studio:
+        (visitor,) = invited(tmp_path, studio, 1, roles=("mark",))
+        context = browser.new_context()
+        log_in(context, visitor)
+        page = context.new_page()
+        page.add_init_script("IDBObjectStore.prototype.openCursor = () => { throw new Error('the disk is full'); };")
+        delete(page, studio.origin, visitor.get("/api/me")["person"])
+        expect(page.locator("#goneMessage")).to_contain_text("could not remove them: the disk is full. Remove the data")
+        context.close()
+
+
 def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: Path) -> None:
     fill_store(tmp_path, 1)
     ways_back = {"addresses": {"withdrew": "https://platform.example/withdrew"}}
@@ -78,13 +135,24 @@ def test_after_a_deletion_the_page_shows_no_person(browser: Browser, tmp_path: P
         context = browser.new_context()
         log_in(context, visitor)
         page = context.new_page()
-        page.goto(f"{studio.origin}/data")
-        expect(page.locator("#summary")).to_contain_text(person)
-        page.get_by_test_id("delete-name").fill(person)
-        page.get_by_test_id("delete").click()
-        expect(page.locator("#goneText")).to_contain_text("is deleted")
+        delete(page, studio.origin, person)
         expect(page.locator("#gone")).to_be_focused()
         assert person not in page.locator("body").inner_text()
         expect(page.locator("#goneBack a")).to_have_attribute("href", "https://platform.example/withdrew")
         assert page.get_by_test_id("download").is_hidden() and not page.get_by_test_id("leave").count()
         context.close()
+
+
+def test_the_first_page_says_that_nothing_is_to_be_done_only_where_that_is_so(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1)
+    with started(tmp_path, ENV) as studio:
+        for role, has_desk in (("copilot", False), ("adjudicate", True)):
+            (visitor,) = invited(tmp_path, studio, 1, roles=(role,))
+            context = browser.new_context()
+            log_in(context, visitor)
+            page = context.new_page()
+            page.goto(studio.origin)
+            expect(page.locator("#main")).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            assert page.get_by_text("There is nothing for you to do").is_visible() is not has_desk
+            context.close()

@@ -168,7 +168,7 @@ def test_enter_pressed_many_times_finishes_no_recording_that_was_not_watched(bro
         expect(page.get_by_test_id("saved")).to_have_text("all saved")
         for _ in range(5):
             page.keyboard.press("Enter")
-        expect(page.get_by_test_id("count")).to_contain_text("episode 2", timeout=FILM_MS)
+        expect(page.get_by_test_id("count")).to_contain_text("recording 2", timeout=FILM_MS)
         expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
         assert states(tmp_path) == ["finished", "open"]
 

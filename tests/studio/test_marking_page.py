@@ -109,7 +109,7 @@ def test_keys_do_not_press_the_button_that_was_clicked_before(page: Page) -> Non
     page.get_by_test_id("skip").click()
     page.get_by_test_id("no").click()
     page.keyboard.press("Enter")
-    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("count")).to_contain_text("recording 2, 0 marks", timeout=FILM_MS)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -132,7 +132,7 @@ def test_marks_that_the_browser_can_not_store_are_sent_from_the_page(page: Page,
     expect(message).not_to_contain_text("only in this page")
     page.get_by_test_id("plus-0").click()
     page.get_by_test_id("finish").click()
-    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("count")).to_contain_text("recording 2, 0 marks", timeout=FILM_MS)
 
 
 def test_a_mark_that_is_refused_is_named_also_where_the_browser_can_not_store_it(page: Page) -> None:
@@ -174,7 +174,7 @@ def test_the_next_recording_and_its_bar_are_in_view_where_the_page_is_longer_tha
     page.set_viewport_size({"width": 640, "height": 400})  # as of a small screen, or at 200%
     for sign in ("plus-0", "finish"):
         page.get_by_test_id(sign).click()
-    expect(page.get_by_test_id("count")).to_contain_text("episode 2, 0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("count")).to_contain_text("recording 2, 0 marks", timeout=FILM_MS)
     expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
     for part in ("view", "bar"):
         expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=0.99)
@@ -281,7 +281,7 @@ def test_a_message_stays_until_another_one_about_the_same(page: Page) -> None:
     expect(message).to_contain_text("the disk is full")
     expect(message).not_to_contain_text("The studio does not answer")
     page.unroute("**/finish")
-    expect(page.get_by_test_id("count")).to_contain_text("episode 2", timeout=FILM_MS)
+    expect(page.get_by_test_id("count")).to_contain_text("recording 2", timeout=FILM_MS)
     expect(message).to_be_empty()
 
 

@@ -131,7 +131,9 @@ def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path
     agree(page, studio[1])
     page.route("**/full/*", lambda route: route.fulfill(status=503, json={"error": "the disk is full"}))
     page.reload()
-    expect(page.locator("#message")).to_have_text("Pictures of the film are missing: the disk is full", timeout=FILM_MS)
+    expect(page.locator("#message")).to_have_text(
+        "Pictures of this recording are missing: the disk is full", timeout=FILM_MS
+    )
 
 
 def test_a_mark_is_not_called_saved_before_the_browser_has_it(page: Page, studio: tuple[Path, StartedStudio]) -> None:
@@ -242,7 +244,7 @@ def test_a_dialog_does_not_act_on_the_recording_that_comes_after_it(
     page.keyboard.press("s")  # of the recording that is still on screen
     expect(page.locator("dialog")).to_be_visible()
     held[0].continue_()
-    expect(page.get_by_test_id("count")).to_contain_text("episode 2")
+    expect(page.get_by_test_id("count")).to_contain_text("recording 2")
     page.get_by_test_id("yes").click()
     expect(page.locator("dialog")).to_be_hidden()
     page.wait_for_timeout(300)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from studio_process import started
 from test_live_protocol import house, researcher
 from test_live_session import make_world
 
+from interplay.core.files import fingerprint
 from interplay.studio.live.live_client import LiveRefused
 from interplay.studio.web.studio_context import StudioContext
 
@@ -68,6 +71,43 @@ def test_a_refusal_says_the_rule_in_words(studio: StudioContext, field: str, val
     answer = desk.post("/api/desk/studies", json=study)
     assert answer.status_code == 422 and said in answer.json()["error"]
     assert not re.search(r"[$^]|Value error", answer.json()["error"])
+
+
+def save_reward_model(root: Path, step: int, weights: bytes) -> str:
+    """What the studio reads of a checkpoint of the reward stage in `root`; the hash of its weights."""
+    folder = root / "reward" / "checkpoints" / f"{step:09d}"
+    folder.mkdir(parents=True)
+    (folder / "checkpoint.json").write_text("{}")
+    (folder / "agent.pt").write_bytes(weights)
+    return fingerprint(folder / "agent.pt")
+
+
+def test_scores_of_another_reward_model_are_named(studio: StudioContext) -> None:
+    desk, root = logged_in(studio, "research"), studio.served.root
+    scores = root / "studio" / "scores.json"
+    marks = studio.studies.find("marks")
+    assert marks is not None
+    studio.studies.keep(marks.model_copy(update={"order": "uncertain"}))
+
+    def said() -> str:
+        found: dict[str, str] = desk.get("/api/desk/studies").json()["scores"]
+        assert set(found) <= {"marks"}, "the other studies need no scores"
+        return found.get("marks", "")
+
+    assert "all are drawn at random; type: interplay score run.name=" in said()
+    weights = save_reward_model(root, 9, b"one")
+    scores.write_text(json.dumps({"checkpoint": "000000009", "weights": weights, "uncertain": {"an episode": 0.5}}))
+    assert said() == ""
+    save_reward_model(root, 10, b"trained longer")
+    assert "another reward model than the run's newest one" in said() and "run.round" not in said()
+    shutil.rmtree(root / "reward")
+    assert said() == "", "nothing newer is there to score by"
+    save_reward_model(root, 9, b"trained again")
+    assert "another reward model" in said()
+    (root / "reward" / "checkpoints" / "000000009" / "agent.pt").write_bytes(b"one")
+    assert said() == ""
+    save_reward_model(root / "round-2", 1, b"two")
+    assert said().endswith("run.round=2")
 
 
 COPILOT = {"setter": "scripted", "solver": "scripted"}

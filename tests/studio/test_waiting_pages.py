@@ -64,7 +64,7 @@ def stopped(studio: StartedStudio) -> Iterator[None]:
 
 def finished(page: Page, number: int) -> None:
     """A recording was finished, and the next one is on screen, without a message."""
-    expect(page.get_by_test_id("count")).to_contain_text(f"episode {number + 1}, 0 marks", timeout=FILM_MS)
+    expect(page.get_by_test_id("count")).to_contain_text(f"recording {number + 1}, 0 marks", timeout=FILM_MS)
     expect(page.locator("#message")).to_be_empty()
     expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
 

@@ -71,7 +71,7 @@ def execute(world: World, episode: Episode, height: int) -> EpisodeFrames:
     """
     spec, meta = world.spec, episode.meta
     if spec.image is None:
-        raise ValueError(f"episode {meta.id} was recorded in {spec.name}, which shows no pictures")
+        raise ValueError(f"recording {meta.id} was made in {spec.name}, which shows no pictures")
     poses = _poses_of_frames(world, episode)
     exact = poses is not None
     images: list[Image] = []

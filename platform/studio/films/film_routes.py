@@ -19,7 +19,7 @@ from interplay.studio.web.studio_context import StudioContext
 router = APIRouter(prefix="/api")
 BINARY = "application/octet-stream"
 BLIND_FAILURE = "this recording can't be shown: say that it is unusable; the studio's log has the reason"
-UNAVAILABLE = "films can't be drawn at the moment; please tell the researcher, and reload the page later"
+UNAVAILABLE = "pictures can't be drawn at the moment; please tell the researcher, and reload the page later"
 CACHED = {"Cache-Control": "private, max-age=86400"}  # the pictures of an episode never change
 
 

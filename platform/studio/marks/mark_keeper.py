@@ -116,10 +116,10 @@ def stored_frame(meta: EpisodeMeta, mark: PlacedMark) -> int:
         RefusedMark: there is no such frame or utterance of the solver.
     """
     if not 0 <= mark.shown <= meta.frames:
-        raise RefusedMark(f"the episode has frames 0 to {meta.frames}, got {mark.shown}")
+        raise RefusedMark(f"the recording has frames 0 to {meta.frames}, got {mark.shown}")
     if mark.utterance is None:
         return max(mark.shown - 1, 0)
     if not 0 <= mark.utterance < len(meta.utterances):
-        raise RefusedMark(f"the episode has {len(meta.utterances)} utterances, got number {mark.utterance}")
+        raise RefusedMark(f"the recording has {len(meta.utterances)} utterances, got number {mark.utterance}")
     spoken = meta.utterances[mark.utterance]
     return min(spoken.frame + meta.frames_per_step, meta.frames) - 1

@@ -27,6 +27,19 @@ const done = (request) =>
     transaction.addEventListener('abort', () => reject(transaction.error ?? request.error));
   });
 
+/** The marking pages of a person in this browser. @param {string} person */
+export const markingTabs = (person) => new BroadcastChannel(`interplay-marks ${person}`);
+
+/** Removes what this browser stores of a person's requests. @param {string} person */
+export async function removeRequests(person) {
+  const walk = (await opened()).transaction(STORE, 'readwrite').objectStore(STORE).openCursor();
+  walk.addEventListener('success', () => {
+    if (walk.result?.value.person === person) walk.result.delete();
+    walk.result?.continue();
+  });
+  await done(walk);
+}
+
 /** @typedef {{key?: any, path: string, body: any}} Waiting a request that waits; without a key only this page has it */
 
 export class Outbox {

@@ -58,7 +58,7 @@ export function offerMore(standing) {
 /** Shows the code of a crowd platform and the way back to it, as far as the study has them.
  * @param {{code?: string, address?: string}} standing */
 export function wayBack({ code, address }) {
-  byId('code').hidden = !code;
+  byId('codeLine').hidden = !code;
   byId('code').textContent = code ?? '';
   byId('back').hidden = !address;
   if (address) byId('back').href = address;

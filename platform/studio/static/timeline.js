@@ -1,6 +1,6 @@
 // The bar under the picture: what was said, marks, what is loaded, and the cursor. Moving over it scrubs.
 const NS = 'http://www.w3.org/2000/svg';
-const LEFT = 64;
+const LEFT = 70;
 const RIGHT = 14;
 
 /** @param {string} name @param {Object<string, any>} given @param {string} [title] */
@@ -86,7 +86,7 @@ export class Timeline {
 
   /** @param {string} text @param {number} y */
   label(text, y) {
-    const element = svg('text', { x: LEFT - 8, y, class: 'label' });
+    const element = svg('text', { x: LEFT - 14, y, class: 'label' });
     element.textContent = text;
     return element;
   }

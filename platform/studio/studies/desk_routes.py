@@ -13,6 +13,7 @@ from pydantic import Field
 
 from interplay.core.typed_name import typed_name
 from interplay.stages.live_config import PERSON
+from interplay.stages.score_files import round_to_score
 from interplay.studio.agents.agents_host import AgentRefused
 from interplay.studio.live.live_routes import Sessions
 from interplay.studio.marks.assignment import TESTS
@@ -58,7 +59,7 @@ class Opened(Strict):
 
 @router.get("/studies")
 def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
-    """The newest version of every study with its progress."""
+    """The newest version of every study with its progress. `scores` says by study what is wrong with its scores."""
     listed = []
     for study in studio.studies.newest():
         if study.is_live:
@@ -68,7 +69,13 @@ def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
         else:
             have, goal = studio.choice.progress(study)
         listed.append({**_shown(study), "have": have, "want": goal})
-    return {"studies": listed, "golds": sorted(studio.choice.golds()), "flags": studio.store.flags()}
+    scores = {each["name"]: _problem_of_scores(studio, each["kind"], each["order"]) for each in listed}
+    return {
+        "studies": listed,
+        "golds": sorted(studio.choice.golds()),
+        "flags": studio.store.flags(),
+        "scores": {name: problem for name, problem in scores.items() if problem},
+    }
 
 
 @router.post("/studies")
@@ -91,8 +98,8 @@ def _check(studio: StudioContext, study: Study) -> None:
     if without_answers:
         raise HTTPException(
             422,
-            f"episode {min(without_answers)} has no adjudicated marks, or was deleted or left out: adjudicate it, take "
-            "it back in, or remove it from the qualification",
+            f"recording {min(without_answers)} has no adjudicated marks, or was deleted or left out: adjudicate it, "
+            "take it back in, or remove it from the qualification",
         )
     if study.order in SCORED and not studio.choice.scores(study.order):
         typed = f"interplay score {typed_name(studio.served.root)}"
@@ -193,6 +200,19 @@ def void(episode: str, paused: Pause, studio: Studio, person: Researcher) -> dic
         studio.store.unflag(episode)
     studio.audit.note("void", person.id, episode=episode, reason=paused.reason)
     return {"flags": studio.store.flags()}
+
+
+def _problem_of_scores(studio: StudioContext, kind: str, order: str) -> str:
+    """What is wrong with the scores that order the recordings of a study; empty if nothing is, or none do."""
+    if kind != "mark" or order not in SCORED:
+        return ""
+    typed, root = f"interplay score {typed_name(studio.served.root)}", studio.served.root
+    if not studio.choice.scores(order):
+        return f"No recording has a score, so all are drawn at random; type: {typed}"
+    if (number := round_to_score(root)) is None:
+        return ""
+    typed += f" run.round={number}" if number > 1 else ""
+    return f"The scores are those of another reward model than the run's newest one; type: {typed}"
 
 
 def _shown(study: Study) -> dict[str, Any]:

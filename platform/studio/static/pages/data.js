@@ -1,11 +1,24 @@
 // Everyone sees, downloads and deletes what is theirs.
 import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
+import { markingTabs, removeRequests } from '../outbox.js';
 import { begin, say } from '../page.js';
 import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
 
 const person = await begin();
+
+/** Removes what this browser keeps of the person, also of marking pages that are open in other tabs. */
+async function removeFromBrowser() {
+  sessionStorage.clear();
+  markingTabs(person.person).postMessage({ isDeleted: true });
+  try {
+    await removeRequests(person.person);
+  } catch (error) {
+    say(byId('goneMessage'), word('data.browser_keeps', { problem: /** @type {any} */ (error).message }), 'bad');
+  }
+}
+
 const kept = await get('/api/data');
 byId('summary').textContent = word('data.summary', kept);
 fill(byId('consents'), ...kept.consents.map((/** @type {any} */ each) => make('li', {
@@ -24,6 +37,7 @@ onSubmit(byId('form'), async () => {
     byId('goneCodes').textContent = codes && word('data.codes', { codes });
     fill(byId('goneBack'), ...answer.ways_back.filter((/** @type {any} */ each) => each.address).map((/** @type {any} */ each) => (
       make('a', { class: 'button', href: each.address, text: word('done.back') }))));
+    await removeFromBrowser();
   } catch (error) {
     say(byId('message'), /** @type {any} */ (error).message, 'bad');
   }

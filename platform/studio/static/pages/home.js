@@ -11,7 +11,6 @@ const DESK = [
 
 const person = await begin();
 const { studies } = await get('/api/studies');
-if (!studies.length) say(byId('message'), word('home.nothing'));
 
 /** @param {any} study */
 function card(study) {
@@ -28,13 +27,14 @@ function card(study) {
     make('p', { text: study.text }),
     study.finished > 0 && make('p', { class: 'soft', text: word('home.finished', { count: study.finished }) }),
     over && make('p', { text: state }),
-    standing.code && make('p', {}, make('code', { text: standing.code })),
+    standing.code && make('p', {}, `${word('done.code')} `, make('code', { text: standing.code })),
     (!over || standing.outcome) && make('a', { class: 'button primary', href: where, data: `study-${study.name}`, text: word(over ? 'home.open' : study.finished ? 'home.go_on' : 'home.begin') }),
   );
 }
 
 fill(byId('studies'), ...studies.map(card));
 const desk = DESK.filter(([, , , role]) => person.roles.includes(role));
+if (!studies.length && !desk.length) say(byId('message'), word('home.nothing'));
 byId('deskTitle').hidden = !desk.length;
 fill(byId('desk'), ...desk.map(([path, name, text]) => make(
   'section', { class: 'card' }, make('h2', { text: word(name) }), make('p', { text: word(text) }),

@@ -103,7 +103,8 @@ async function next() {
   dialogueRows();
   setReady(true);
   byId('bar').focus({ preventScroll: true });
-  byId('view').scrollIntoView({ block: 'nearest' }); // the last one may have been ended at the end of a long page
+  // In sight are the picture, then the bar, then the last button, as far as the window is high enough.
+  for (const name of ['skip', 'bar', 'view']) byId(name).scrollIntoView({ block: 'nearest' });
   playback.play(true);
 }
 

@@ -6,7 +6,7 @@ import { followKeptMarks } from '../kept_marks.js';
 import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
 import { changeKeys, showResults, showRules } from '../mark_dialogs.js';
 import { MarkEdits } from '../mark_edits.js';
-import { Outbox } from '../outbox.js';
+import { markingTabs, Outbox, removeRequests } from '../outbox.js';
 import { OwnSettings } from '../own_settings.js';
 import { begin, guarded, sayAbout, sayGaps, sayPaused } from '../page.js';
 import { clock, loadedParts, Playback, spokenMoment, watched } from '../playback.js';
@@ -48,9 +48,10 @@ const outbox = new Outbox(person.person, (waiting, problem) => {
   showRefused(body, problem);
 });
 /** Other tabs of this browser: what one marks or is refused is shown in the others. */
-const tabs = new BroadcastChannel(`interplay-marks ${person.person}`);
+const tabs = markingTabs(person.person);
 tabs.addEventListener('message', ({ data }) => {
-  if (data.refused) showRefused(data.refused, data.problem);
+  if (data.isDeleted) leaveDeleted();
+  else if (data.refused) showRefused(data.refused, data.problem);
   else if (data.item === item?.item) edits.adopt(data.edit);
   draw();
 });
@@ -87,6 +88,16 @@ function showRefused(body, problem) {
   sayAbout('refused', word('mark.refused', { count: refused.size, problem }), 'bad');
   edits.forget(body.id);
   draw();
+}
+
+/** Leaves the page, whose person has been deleted in another tab. */
+async function leaveDeleted() {
+  try {
+    await removeRequests(person.person); // also what was marked since that tab has removed them
+  } finally {
+    byId('saved').classList.remove('waiting'); // nothing is left to be saved: do not ask whether to leave
+    location.replace('/i');
+  }
 }
 
 function forgetRefused() {
@@ -160,7 +171,7 @@ function draw() {
       button.setAttribute('aria-pressed', String(Boolean(mine) && mine?.sign === Number(button.dataset.sign)));
     }
   }
-  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { episode: finished + 1, most, marks: edits.marks.length });
+  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { number: finished + 1, most, marks: edits.marks.length });
   byId('undo').disabled = !edits.past.length;
   byId('redo').disabled = !edits.future.length;
 }
@@ -254,7 +265,8 @@ async function next() {
   dialogueRows();
   draw();
   byId('bar').focus({ preventScroll: true });
-  byId('view').scrollIntoView({ block: 'nearest' }); // the last one may have been ended at the end of a long page
+  // In sight are the picture, then the bar, then the last button, as far as the window is high enough.
+  for (const name of ['finish', 'bar', 'view']) byId(name).scrollIntoView({ block: 'nearest' });
   if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
 }
 

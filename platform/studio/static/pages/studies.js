@@ -55,12 +55,13 @@ function judging(study) {
   ];
 }
 
-/** @param {any} study */
-function card(study) {
+/** @param {any} study @param {string} [problem] of the scores by which its recordings are ordered */
+function card(study, problem) {
   return make(
     'section', { class: 'card' },
     make('div', { class: 'row spread' }, make('h2', { text: `${study.name} v${study.version}` }), make('span', { class: `tag ${study.open ? '' : 'warm'}`, text: word(study.open ? 'study.is_open' : 'study.is_paused') })),
     make('p', { text: study.title }),
+    problem && make('p', { class: 'note', text: problem }),
     make('table', {}, make('tbody', {},
       setting('progress', study.want ? word('study.of', study) : study.have),
       ...(study.kind === 'mark' ? marking(study) : study.kind === 'judge' ? judging(study) : []),
@@ -129,8 +130,8 @@ function leftOut([episode, reason]) {
 }
 
 async function show() {
-  const [{ studies, flags }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
-  fill(byId('studies'), ...studies.map(card));
+  const [{ studies, flags, scores }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
+  fill(byId('studies'), ...studies.map((/** @type {any} */ study) => card(study, scores[study.name])));
   fill(byId('people'), ...people.map(person));
   byId('leftOutPart').hidden = !Object.keys(flags).length;
   fill(byId('leftOut'), ...Object.entries(flags).map(leftOut));

@@ -1,0 +1,159 @@
+"""The pages of marking, judging and playing in windows of many sizes: no control is covered or out of sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser_login import log_in
+from judged_run import add_continuations, judge_study
+from page_visits import FILM_MS, SMALL, agree
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from small_house import ENV, fill_store, house, played
+from studio_process import StartedStudio, started
+from test_live_browser import opened as playing
+from test_live_browser import wait_until
+from test_live_protocol import ROOM, invited
+
+from interplay.episodes.episode import Utterance
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.studies.study import FIRST_STUDY
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SAID = tuple(
+    Utterance(4 * n, ("setter", "solver")[n % 2], "please put the small green duck on the shelf next to the window")
+    for n in range(10)
+)
+SCREENS = ((1280, 720), (1280, 800), (1366, 768), (1920, 1080))
+ZOOMED = [(int(width / zoom), int(height / zoom)) for width, height in SCREENS for zoom in (1.25, 1.5)]
+PHONES = ((390, 844), (360, 640), (844, 390))
+FOUND = """(selector) => {
+  const all = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+  const rectangles = all.map((each) => {
+    const { left, top, right, bottom } = each.getBoundingClientRect();
+    return { name: each.dataset.testid, left, top, right, bottom };
+  });
+  const outside = rectangles.filter(({ left, top, right, bottom }) =>
+    left < -0.5 || top < -0.5 || right > innerWidth + 0.5 || bottom > innerHeight + 0.5);
+  const overlapping = rectangles.flatMap((one, n) => rectangles.slice(n + 1).filter((other) =>
+    one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom,
+  ).map((other) => [one, other]));
+  const covered = all.filter((each) => {
+    const { left, top, right, bottom } = each.getBoundingClientRect();
+    return [0.1, 0.5, 0.9].some((share) =>
+      !each.contains(document.elementFromPoint(left + share * (right - left), top + share * (bottom - top))));
+  }).map((each) => each.dataset.testid);
+  return { names: rectangles.map(({ name }) => name), outside, overlapping, covered };
+}"""
+HITS = """(each) => {
+  each.scrollIntoView({ block: 'nearest' });
+  const { left, top, right, bottom } = each.getBoundingClientRect();
+  return each.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+}"""
+NOTHING_WRONG: dict[str, list[object]] = {"outside": [], "overlapping": [], "covered": []}
+CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
+LINES = "#work .dialogue button"
+BOTH = {"view", "bar", "play", "unusable", "skip"}
+MARKING = BOTH | {"plus", "minus", "undo", "redo", "rules", "finish", "scrub-picture"}
+JUDGING = BOTH | {"done", "not-done"}
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
+    """A studio whose recordings and continuations have a long dialogue."""
+    root = tmp_path_factory.mktemp("run")
+    fill_store(root, 2, SAID)
+    episode, _ = played(house())
+    add_continuations(root, [replace(episode, meta=replace(episode.meta, utterances=SAID))])
+    folder = root / "studio" / "studies"
+    folder.mkdir(parents=True)
+    for study in (FIRST_STUDY, judge_study()):
+        (folder / f"{study.name}-v1.json").write_text(study.model_dump_json())
+    with started(root, ENV, SMALL) as running:
+        yield root, running
+
+
+@pytest.fixture(scope="module")
+def rater(browser: Browser, studio: tuple[Path, StartedStudio]) -> Iterator[BrowserContext]:
+    """The browser of a rater that has agreed to both studies and read the rules."""
+    (visitor,) = invited(*studio, 1, ("mark",))
+    visitor.post("/api/studies/judge/consent", {"version": 1, "ticked": list(judge_study().consent.must)})
+    context = browser.new_context()
+    log_in(context, visitor)
+    page = context.new_page()
+    agree(page, studio[1])
+    page.close()
+    yield context
+    context.close()
+
+
+def opened(context: BrowserContext, studio: tuple[Path, StartedStudio], kind: str) -> Page:
+    """The page of marking or judging, once its film is there."""
+    page = context.new_page()
+    page.add_init_script("sessionStorage.setItem('rules', 'read')")
+    page.goto(f"{studio[1].origin}/{kind}?study={'marks' if kind == 'mark' else 'judge'}")
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    expect(page.get_by_test_id("play")).to_be_enabled()
+    return page
+
+
+@pytest.mark.parametrize(("kind", "named"), [("mark", MARKING | {"change-keys"}), ("judge", JUDGING)])
+def test_a_screen_shows_every_control_without_scrolling(
+    kind: str, named: set[str], rater: BrowserContext, studio: tuple[Path, StartedStudio]
+) -> None:
+    page = opened(rater, studio, kind)
+    for width, height in (*SCREENS, *ZOOMED):
+        page.set_viewport_size({"width": width, "height": height})
+        found = page.evaluate(FOUND, CONTROLS)
+        assert set(found.pop("names")) == named
+        assert found == NOTHING_WRONG, f"{width}x{height}"
+        assert all(page.locator(LINES).evaluate_all(f"(all) => all.map({HITS})")), f"{width}x{height}"
+        assert page.evaluate("scrollY") == 0, "only the dialogue scrolls"
+    page.close()
+
+
+@pytest.mark.parametrize(("kind", "named"), [("mark", MARKING), ("judge", JUDGING)])
+@pytest.mark.parametrize("size", PHONES)
+def test_a_phone_shows_the_picture_with_its_bar_and_buttons_and_reaches_the_others(
+    size: tuple[int, int],
+    kind: str,
+    named: set[str],
+    browser: Browser,
+    rater: BrowserContext,
+    studio: tuple[Path, StartedStudio],
+) -> None:
+    viewport = {"width": size[0], "height": size[1]}
+    state = rater.storage_state()
+    phone = browser.new_context(storage_state=state, viewport=viewport, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    page = opened(phone, studio, kind)
+    found = page.evaluate(FOUND, "#view, #bar, .controls button")
+    del found["names"]
+    assert found == NOTHING_WRONG
+    found = page.evaluate(FOUND, CONTROLS)
+    assert set(found["names"]) == named and not found["overlapping"]
+    for selector in (CONTROLS, LINES):
+        assert all(page.locator(f":is({selector}):visible").evaluate_all(f"(all) => all.map({HITS})"))
+    phone.close()
+
+
+def test_a_screen_shows_the_picture_and_the_buttons_of_play(browser: Browser, tmp_path: Path) -> None:
+    live = LiveConfig(solver="scripted", seconds=600, utterances=20)
+    with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio:
+        page = playing(browser, studio, invited(tmp_path, studio, 1)[0])
+        wait_until(page, "window.studio.drawn > 1 && !document.getElementById('cardBox').hidden")
+        for number in range(8):
+            page.keyboard.press("Enter")
+            page.keyboard.type(f"please go to the green duck on the shelf {number}")
+            page.keyboard.press("Enter")
+        page.locator("#dialogue li").nth(7).wait_for()
+        page.get_by_test_id("view").focus()
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            found = page.evaluate(FOUND, "#view, #game aside button")
+            assert set(found.pop("names")) == {"view", "done", "failed", "finish"}
+            assert found == NOTHING_WRONG, f"{width}x{height}"
+        page.context.close()
