@@ -245,7 +245,7 @@ def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydr
 
 @contextmanager
 def help_of_any_type() -> Iterator[None]:
-    """Lets argparse accept help texts that are no strings, as one of Hydra's, which Python refuses from 3.14 on
+    """Makes argparse accept help texts that are no strings, as one of Hydra's, which Python refuses from 3.14 on
     (github.com/facebookresearch/hydra/issues/3121)."""
     check = getattr(argparse.ArgumentParser, CHECK_OF_HELP, None)
     if check is None:
