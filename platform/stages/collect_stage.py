@@ -130,7 +130,9 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         if missing:
             if steps:
                 clock.save(**facts)
-            raise Interrupted(f"stopped with {total - missing:,} of {total:,} episodes stored; the same command continues")
+            raise Interrupted(
+                f"stopped with {total - missing:,} of {total:,} episodes stored; the same command continues"
+            )
         clock.finish(**facts, **counts)
 
 

@@ -83,7 +83,9 @@ def _mark(run: Run) -> None:
                 done += len(batch)
                 progress.log(done, {"marks": len(added) / len(batch)})
         if done < len(everything):
-            raise Interrupted(f"stopped with {done:,} of {len(everything):,} episodes marked; the same command continues")
+            raise Interrupted(
+                f"stopped with {done:,} of {len(everything):,} episodes marked; the same command continues"
+            )
         marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants
         clock.finish(episodes=len(ids), marks=marks)
 
