@@ -28,10 +28,12 @@ Told = tuple[dict[str, float], torch.Tensor]
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphs are traced, split and differentiated as by the real compiler, but not compiled to C++."""
+    """Graphs are traced, split and differentiated as by the real compiler, but not compiled to C++, so that no compiler
+    is needed."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()  # `reset` keeps them
     monkeypatch.setattr(forward, "COMPILE_BACKEND", "aot_eager")
+    monkeypatch.setattr(forward, "check_compiler", lambda device: None)
 
 
 def update(config: AgentConfig = TINY, **switches: Any) -> Told:

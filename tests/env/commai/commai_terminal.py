@@ -99,7 +99,8 @@ class Terminal:
         self._set_size(rows, columns)
         self.modes = termios.tcgetattr(slave)
         hidden = ("LINES", "COLUMNS")
-        environment = {name: value for name, value in os.environ.items() if name not in hidden} | {"TERM": "vt100"}
+        plain = {"TERM": "vt100", "PYTHON_COLORS": "0"}  # from Python 3.13 on, tracebacks have colors on a terminal
+        environment = {name: value for name, value in os.environ.items() if name not in hidden} | plain
         self.process = subprocess.Popen(
             command,
             cwd=folder,
