@@ -38,7 +38,9 @@ GIGABYTE = 1e9
 TRAINED = ("clone", "reward", "reinforce")  # the stages with a learner
 WORDS = 500  # assumed size of the vocabulary; embeddings are a small part of the weights
 WORLD_BYTES = 600_000  # one world after its first reset, measured with one room of the Playhouse
-PROCESS_BYTES = 100_000_000  # one process of `workers` of its own, measured with one room of the Playhouse
+PROCESS_BYTES = (
+    100_000_000  # one process of `workers`, or of the actor, of its own, measured with one room of the Playhouse
+)
 REQUEST_BYTES = 1_400  # one episode that is still to be recorded or played: its seeds and random stream, measured
 COPIES_OF_WEIGHTS = 4  # the weights, their gradients and the two moments of Adam
 # Share of the estimated activations that is certain. Measured peaks of one update: 1.5 times the estimate with the nano
@@ -178,6 +180,8 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
         if stage == "reinforce":
             lanes = config.reinforce.actor.lanes
             yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
+            if config.runtime.kind == "in_process" and config.runtime.actor_process:
+                yield "the process of the actor", float(PROCESS_BYTES)
         layout = _layout(config)
         for block, device_bytes in _blocks(config, stage, layout):
             row_bytes = _described_bytes(config, stage, layout, block) if _sends_poses(config, block) else device_bytes

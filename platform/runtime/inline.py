@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from interplay.actors.dataset_actor import DatasetActor
 from interplay.actors.episode_returns import EpisodeReturns
@@ -22,25 +22,80 @@ from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records,
 from interplay.runtime.prefetcher import Lookahead
 
 
-class InlineRollouts:
-    """Rollouts of one actor, with their scores. With `overlap`, a thread works one unroll ahead."""
+class ScoredRollouts(Protocol):
+    """The unrolls of one actor, with their scores; made in this process or in another one."""
 
-    def __init__(
-        self, *, actor: SetterReplayActor, function: RewardFunction, reference: Weights | None, overlap: bool
-    ) -> None:
-        """`reference`: the weights of the reference policy, stored in checkpoints; None without one."""
+    @property
+    def lanes(self) -> int:
+        """How many lanes an unroll has."""
+
+    def make(self, weights: Weights, version: int) -> tuple[Unroll, int]:
+        """Plays an unroll with these weights; returns it with its score, and the version of the reward model."""
+
+    def state(self) -> tuple[bytes, LaneState]:
+        """The state of the actor, serialized, and that of the lanes of the networks that score."""
+
+    def load_state(self, actor: bytes | None, lane_state: LaneState) -> None:
+        """Restores a result of `state`; None is the state of an actor that has made nothing."""
+
+    def idle_fractions(self) -> dict[str, float]:
+        """Fractions of the time since the last call in which nothing was played and nothing was scored."""
+
+    def close(self) -> None:
+        """Gives up an unroll under way, where another process makes it."""
+
+
+class ScoringActor:
+    """An actor with the reward function that scores its unrolls."""
+
+    def __init__(self, actor: SetterReplayActor, function: RewardFunction) -> None:
         self._actor = actor
         self._function = function
-        self._reference = reference
         self._lane_state = LaneState()  # after the last unroll
-        self._returns = EpisodeReturns(actor.lanes)
+        self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
+        accept_read_only_arrays()
+
+    @property
+    def lanes(self) -> int:
+        return self._actor.lanes
+
+    def make(self, weights: Weights, version: int) -> tuple[Unroll, int]:
+        with self._heartbeats["actor"][0].busy("plays"):
+            self._actor.load_weights(weights, version)
+            unroll = self._actor.unroll()
+        with self._heartbeats["reward"][0].busy("scores"):
+            scored = checked_score(self._function, read_only(unroll.arrays), self._lane_state)
+        self._lane_state = scored.lane_state
+        return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
+
+    def state(self) -> tuple[bytes, LaneState]:
+        return to_bytes(self._actor.state()), self._lane_state
+
+    def load_state(self, actor: bytes | None, lane_state: LaneState) -> None:
+        if actor is not None:
+            self._actor.load_state(from_bytes(actor))
+        self._lane_state = lane_state
+
+    def idle_fractions(self) -> dict[str, float]:
+        return {kind: share.update(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
+
+    def close(self) -> None:
+        pass
+
+
+class InlineRollouts:
+    """Scored rollouts of one actor. With `overlap`, a thread makes or awaits one unroll ahead."""
+
+    def __init__(self, rollouts: ScoredRollouts, *, reference: Weights | None, overlap: bool) -> None:
+        """`reference`: the weights of the reference policy, stored in checkpoints; None without one."""
+        self._rollouts = rollouts
+        self._reference = reference
+        self._returns = EpisodeReturns(rollouts.lanes)
         self._overlap = overlap
         self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
         self._kept: tuple[FetchWeights, int] | None = None  # weights and their version, for the next unroll
         self._taken = 0
         self._wait_seconds = 0.0
-        self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
-        accept_read_only_arrays()
 
     def take(
         self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
@@ -57,36 +112,30 @@ class InlineRollouts:
         return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
 
     def stats(self) -> SourceStats:
-        idle = {kind: share.update(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
-        return SourceStats(wait_seconds=self._wait_seconds, idle_fractions={"inference": 1.0} | idle)
+        idle = {"inference": 1.0} | self._rollouts.idle_fractions()
+        return SourceStats(wait_seconds=self._wait_seconds, idle_fractions=idle)
 
     def state(self) -> dict[str, Any]:
-        record = LaneRecord(self._taken, to_bytes(self._actor.state()), self._lane_state, self._returns)
+        record = LaneRecord(self._taken, *self._rollouts.state(), self._returns)
         kept = None if self._kept is None else {"weights": to_tensors(self._kept[0]()), "version": self._kept[1]}
         return {**save_records([record], self._reference), "kept": kept}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if len(state["lanes"]) > 1:
             raise _of_several("actors", len(state["lanes"]))
-        (record,) = load_records(state, 1, self._actor.lanes)
-        if record.actor is not None:
-            self._actor.load_state(from_bytes(record.actor))
-        self._taken, self._lane_state, self._returns = record.number, record.lane_state, record.returns
+        (record,) = load_records(state, 1, self._rollouts.lanes)
+        self._rollouts.load_state(record.actor, record.lane_state)
+        self._taken, self._returns = record.number, record.returns
         if self._overlap and (kept := state.get("kept")) is not None:  # checkpoints of earlier versions have none
             weights = {name: tensor.numpy() for name, tensor in kept["weights"].items()}
             self._kept = (lambda: weights), kept["version"]
 
     def close(self) -> None:
+        self._rollouts.close()
         self._ahead.close()
 
     def _make(self, fetch: FetchWeights, version: int) -> tuple[Unroll, int]:
-        with self._heartbeats["actor"][0].busy("plays"):
-            self._actor.load_weights(fetch(), version)
-            unroll = self._actor.unroll()
-        with self._heartbeats["reward"][0].busy("scores"):
-            scored = checked_score(self._function, read_only(unroll.arrays), self._lane_state)
-        self._lane_state = scored.lane_state
-        return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
+        return self._rollouts.make(fetch(), version)
 
 
 class InlineDemonstrations:

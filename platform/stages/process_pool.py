@@ -1,4 +1,5 @@
-"""Work of a stage in processes of this machine, which play or watch episodes independently of each other."""
+"""Work of a stage in other processes of this machine: a pool for units that are independent of each other, or one
+process for requests that follow one another."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
-from multiprocessing.synchronize import Event
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
@@ -31,9 +33,20 @@ IsStopped = Callable[[], bool]
 
 POLL_SECONDS = 0.2  # between two looks for a stop request
 
-# Of this process, if a pool started it.
+
+class Origin(NamedTuple):
+    """The setting that starts a process, for messages of that process."""
+
+    setting: str
+    without: str  # what to type so that the same code runs in the process of the command
+
+
+OF_WORKERS = Origin("the setting `workers`", "that setting at 0, as collect.workers=0")
+
+# Of this process, if it was started here.
 _make_work: Callable[[], Callable[[Any], Any]] | None = None
 _work: Callable[[Any], Any] | None = None  # None before the first unit
+_origin = OF_WORKERS
 
 
 def map_in_processes(
@@ -62,10 +75,11 @@ def map_in_processes(
     """
     context = _start_server(make)
     give_up = context.Event()
+    begin = partial(make, give_up.is_set), OF_WORKERS
     waiting: deque[Future[_Result]] = deque()
     left = iter(units)
     alive, held = context.Pipe(duplex=False)  # `held` is open in this process only: the system closes it at its end
-    with alive, held, ProcessPoolExecutor(workers, context, _begin, (make, give_up, alive)) as pool:
+    with alive, held, ProcessPoolExecutor(workers, context, _begin, (*begin, alive)) as pool:
         try:
             while True:
                 while not stopped() and len(waiting) < 2 * workers and (unit := next(left, None)) is not None:
@@ -96,6 +110,48 @@ def map_in_processes(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+class FunctionProcess(Generic[_Unit, _Result]):
+    """A process that calls one function, for one request after another.
+
+    It ignores signals, which reach all processes of a terminal or of a group: this process decides. It ends with this
+    process, also if that is killed.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[_Unit], _Result]], origin: Origin) -> None:
+        """Starts the process, which begins with `make`; what that raises is raised by the first call.
+
+        `make` returns the function. It is pickled, as are the requests and results.
+        """
+        context = _start_server(make)
+        self._origin = origin
+        self._alive, self._held = context.Pipe(duplex=False)  # as in `map_in_processes`
+        self._pool = ProcessPoolExecutor(1, context, _begin_ignoring, (make, origin, self._alive))
+        self._pool.submit(_prepare)
+
+    def __call__(self, request: _Unit) -> _Result:
+        """The result of the function.
+
+        Raises:
+            Exception: what `make` or the function raised; a RuntimeError that names it if it can't be made again here.
+            WorkerFailed: the process died, or was closed.
+        """
+        try:
+            result: _Result = self._pool.submit(_run, request).result()
+        except BrokenProcessPool as broken:
+            raise WorkerFailed(
+                f"the process of {self._origin.setting} died: killed, perhaps for lack of memory, or crashed in a "
+                "library, whose place is printed above then. The same command continues from the newest checkpoint; "
+                f"with {self._origin.without} there is no such process"
+            ) from broken
+        return result
+
+    def close(self) -> None:
+        """Ends the process at once, also within a call."""
+        self._held.close()
+        self._alive.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
 def _start_server(make: Any) -> ForkServerContext:
     """Starts the process that forks those of a pool; a fork of this one would copy locks that its threads hold."""
     context = get_context("forkserver")
@@ -106,20 +162,30 @@ def _start_server(make: Any) -> ForkServerContext:
     return context
 
 
-def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event, alive: Connection) -> None:
-    """Prepares a process of the pool, where an error would only be logged; `make` is left to the first unit.
+def _begin(make: Callable[[], Callable[[Any], Any]], origin: Origin, alive: Connection) -> None:
+    """Prepares a process, where an error would only be logged; `make` is left to the first unit.
 
-    alive: becomes readable once the process that started the pool has ended.
+    alive: becomes readable once the process that started this one has ended, or closes the other end.
     """
-    global _make_work
+    global _make_work, _origin
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The pool ends its processes by SIGTERM, and a process in which it is blocked would pass the block on.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with, args=(alive,), name="watch-parent", daemon=True).start()
     faulthandler.enable()
     torch.set_num_threads(1)
-    refuse_breakpoints("a process of the setting `workers`", "that setting at 0, as collect.workers=0")
-    _make_work = partial(make, give_up.is_set)
+    refuse_breakpoints(f"a process of {origin.setting}", origin.without)
+    _make_work, _origin = make, origin
+
+
+def _begin_ignoring(make: Callable[[], Callable[[Any], Any]], origin: Origin, alive: Connection) -> None:
+    """As `_begin`, of a process that ignores SIGTERM, because its state is still to be saved."""
+    signal.signal(signal.SIGTERM, _ignore)  # a function, because processes that this one starts must not ignore it
+    _begin(make, origin, alive)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    pass
 
 
 def _end_with(alive: Connection) -> None:
@@ -129,13 +195,30 @@ def _end_with(alive: Connection) -> None:
 
 
 def _run(unit: Any) -> Any:
+    with _errors_that_can_be_copied(), StallWatch(f"process {os.getpid()} of {_origin.setting} has finished nothing"):
+        return _made()(unit)
+
+
+def _prepare() -> None:
+    """Makes what calls the units. An error is raised again by the first unit."""
+    with suppress(Exception):
+        _made()
+
+
+def _made() -> Callable[[Any], Any]:
+    """What calls the units; made at the first call."""
     global _work
-    assert _make_work is not None, "only processes of a pool run units"
+    assert _make_work is not None, "only processes that were started here run units"
+    if _work is None:
+        _work = _make_work()
+    return _work
+
+
+@contextmanager
+def _errors_that_can_be_copied() -> Iterator[None]:
+    """Raises a RuntimeError in place of an error that another process can't make again."""
     try:
-        if _work is None:
-            _work = _make_work()
-        with StallWatch(f"process {os.getpid()} of `workers` has finished nothing"):
-            return _work(unit)
+        yield
     except Exception as error:
         if _is_copied(error):
             raise

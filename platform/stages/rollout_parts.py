@@ -30,10 +30,12 @@ from interplay.learner.device import find_device
 from interplay.reward.reward_functions import RewardFunction, WithReferenceGate
 from interplay.runtime.backpressure import idle_actors_advice
 from interplay.runtime.batch_sources import RolloutSource
+from interplay.runtime.crashes import LastStep
 from interplay.runtime.inference_model import InferenceModel
-from interplay.runtime.inline import InlineRollouts
+from interplay.runtime.inline import InlineRollouts, ScoredRollouts, ScoringActor
 from interplay.runtime.messages import RolloutWorker, ScoringReplica
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
+from interplay.stages.actor_process import ActorProcess, why_no_actor_process
 from interplay.stages.process_layout import pinned, rounding_advice
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function, scoring_device
 from interplay.stages.run import Run
@@ -62,18 +64,53 @@ def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSo
     """The learner's source of scored rollouts."""
     if run.context is not None:
         return _stream(run, snapshot, rewards, run.context)
-    config = run.config.reinforce
+    runtime, reference = run.config.runtime, _reference_weights(run)
+    rollouts: ScoredRollouts
+    if runtime.actor_process and runtime.overlap and _allows_process(run, rewards):
+        make = partial(_actor_of_process, run, snapshot, reference, rewards.model)
+        rollouts = ActorProcess(make, run.config.reinforce.actor.lanes, _last_step(run, ALONE))
+    else:
+        rollouts = _scoring_actor(run, snapshot, reference, rewards.function(), rewards.on)
+    return InlineRollouts(rollouts, reference=reference, overlap=runtime.overlap)
+
+
+def _allows_process(run: Run, rewards: RewardSource) -> bool:
+    reason = why_no_actor_process(acting_device(run), rewards.on)
+    if reason:
+        logger.info("the actor plays in this process, although runtime.actor_process=true: %s", reason)
+    return not reason
+
+
+def _scoring_actor(
+    run: Run,
+    snapshot: Path,
+    reference: Weights | None,
+    function: RewardFunction,
+    scoring: InferenceDevice,
+    on_step: Callable[[str], None] | None = None,
+) -> ScoringActor:
+    """The one actor of a stage without Ray; `scoring` is where its reward is computed."""
+    config, on = run.config.reinforce, acting_device(run)
     acting, vocabulary = start_from(run, config.start)
-    on = acting_device(run)
     policy = local_policy(run, acting, "train", on=on)
-    reference = _reference_weights(run)
     undrawn = undrawn_worlds(run, config.actor, on) if config.actor.drawn_by == "gpu" else None
-    return InlineRollouts(
-        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train", undrawn=undrawn),
-        function=_with_reference(run, rewards.function(), reference, rewards.on),
-        reference=reference,
-        overlap=run.config.runtime.overlap,
+    return ScoringActor(
+        replay_actor(
+            run, Snapshot(snapshot), policy, vocabulary, config.actor, "train", undrawn=undrawn, on_step=on_step
+        ),
+        _with_reference(run, function, reference, scoring),
     )
+
+
+def _actor_of_process(run: Run, snapshot: Path, reference: Weights | None, model: RewardModel | None) -> ScoringActor:
+    on = scoring_device(run)
+    function = build_reward_function(run, model, on)
+    return _scoring_actor(run, snapshot, reference, function, on, _last_step(run, ALONE).write)
+
+
+def _last_step(run: Run, share: Share) -> LastStep:
+    """The last step that an actor in a process of its own began."""
+    return run.crashes.last_step(f"actor-{share.index}")
 
 
 def local_policy(
@@ -252,7 +289,6 @@ def _rollout_worker(
             generator=_decisions(run, "train", share),
             views=undrawn.views if undrawn is not None else None,
         )
-    last_step = run.crashes.last_step(f"actor-{share.index}")
     actor = replay_actor(
         run,
         Snapshot(snapshot),
@@ -262,7 +298,7 @@ def _rollout_worker(
         "train",
         share=share,
         undrawn=undrawn,
-        on_step=last_step.write,
+        on_step=_last_step(run, share).write,
     )
     return RolloutWorker(actor, after)
 

@@ -24,7 +24,7 @@ from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, FlowMe
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
+from interplay.runtime.inline import InlineDemonstrations, InlineRollouts, ScoringActor
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.stages.trainees import _means, _means_by_kind
@@ -210,7 +210,7 @@ class PlaceholderActor:
 @pytest.mark.parametrize("state", [{"lanes": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
 def test_the_state_of_several_workers_is_refused_inline(state: dict[str, Any]) -> None:
     one: Any = PlaceholderActor()
-    played = InlineRollouts(actor=one, function=one, reference=None, overlap=False)
+    played = InlineRollouts(ScoringActor(one, one), reference=None, overlap=False)
     source = played if "lanes" in state else InlineDemonstrations(one, overlap=False)
     kind = "actors" if "lanes" in state else "datasets"
     with pytest.raises(CheckpointError, match=rf"continue with runtime=ray runtime\.{kind}=2"):
@@ -229,7 +229,7 @@ def test_a_reward_that_changes_the_arrays_is_refused_inline() -> None:
     arrays = {"last": np.zeros((5, 2), bool), "env_reward": np.zeros((5, 2), np.float32)}
     actor: Any = PlaceholderActor()
     actor.load_weights, actor.unroll = (lambda weights, version: None), (lambda: Unroll(arrays))
-    rollouts = InlineRollouts(actor=actor, function=ChangingReward(), reference=None, overlap=False)
+    rollouts = InlineRollouts(ScoringActor(actor, ChangingReward()), reference=None, overlap=False)
     with pytest.raises(ValueError, match="read-only"):
         rollouts.take(lambda: dict, 0, ahead=False)
     assert not arrays["env_reward"].any() and arrays["env_reward"].flags.writeable

@@ -20,14 +20,20 @@ from processes import becomes_true, is_running
 
 from interplay.core.breakpoints import VARIABLE
 from interplay.runtime.crashes import WorkerFailed
-from interplay.stages.process_pool import map_in_processes
+from interplay.stages.process_pool import FunctionProcess, Origin, map_in_processes  # noqa: F401 - in another process
 
 HANGS_SECONDS = 600.0  # longer than the end of a pool takes on a busy machine
 
 
-def in_own_process(make: Callable[[Callable[[], bool]], Callable[[int], object]]) -> subprocess.CompletedProcess[str]:
-    """Maps one unit in a pool of one process, in another interpreter without a chosen debugger."""
-    code = f"from test_process_pool import *; list(map_in_processes({make.__name__}, [0], workers=1))"
+def in_own_process(
+    make: Callable[..., Callable[[int], object]], *, pool: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Maps one unit in a pool of one process, or requests it of a `FunctionProcess`, in another interpreter without a
+    chosen debugger."""
+    calls = f"list(map_in_processes({make.__name__}, [0], workers=1))"
+    if not pool:
+        calls = f"FunctionProcess({make.__name__}, Origin('a.setting', 'a.setting=false'))(0)"
+    code = f"from test_process_pool import *; {calls}"
     here = Path(__file__).parent
     return subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(here)!r}, {str(here.parent)!r}]; {code}"],
@@ -47,7 +53,7 @@ def test_what_a_process_cannot_prepare_is_raised_as_it_was() -> None:
         list(map_in_processes(refuse, [1, 2], workers=1))
 
 
-def stopping_to_debug(stopped: Callable[[], bool]) -> Callable[[int], None]:
+def stopping_to_debug(stopped: Callable[[], bool] | None = None) -> Callable[[int], None]:
     return lambda unit: breakpoint()
 
 
@@ -58,6 +64,8 @@ def test_a_breakpoint_in_a_process_says_where_it_works() -> None:
     assert re.search(
         r"RuntimeError: .*called in a process of the setting `workers`.*as collect\.workers=0", result.stderr
     )
+    result = in_own_process(stopping_to_debug, pool=False)
+    assert re.search(r"RuntimeError: .*called in a process of a\.setting, .*with a\.setting=false", result.stderr)
 
 
 def hanging(stopped: Callable[[], bool]) -> Callable[[int], int]:
