@@ -342,7 +342,8 @@ def say(text: str) -> None:
 def contestants(peers: Sequence[str], *, served: bool, keeps: bool) -> list[str]:
     """The contestants in order, each a file in `contestants/`. With `keeps`, peers also run with freed memory kept."""
     others = ["loop", f"loop{KEEPING}", *peers, *(f"{peer}{KEEPING}" for peer in peers if keeps)]
-    return ["interplay", "interplay_alone", "interplay_ray", *(["interplay_served"] if served else []), *others]
+    ours = ["interplay", "interplay_alone", "interplay_process", "interplay_ray"]
+    return [*ours, *(["interplay_served"] if served else []), *others]
 
 
 def arguments() -> argparse.ArgumentParser:

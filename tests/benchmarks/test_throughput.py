@@ -128,37 +128,37 @@ class Fakes:
         return self.throughput.Result(name, 1000 * self.raced, plan.seconds, 10.0, 5.0, 7)
 
 
-ENTRANTS = ("interplay", "interplay_alone", "interplay_ray", "loop", "loop_keeping")
+ENTRANTS = ("interplay", "interplay_alone", "interplay_process", "interplay_ray", "loop", "loop_keeping")
 
 
 def test_who_fails_costs_nobody_else_a_turn(
     throughput: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file, seen = tmp_path / "throughput.json", list[int]()
-    fakes = Fakes(throughput, ENTRANTS, {3: RuntimeError("ray has no port\nthe last words"), 9: OSError("no python")})
+    fakes = Fakes(throughput, ENTRANTS, {4: RuntimeError("ray has no port\nthe last words"), 11: OSError("no python")})
     fakes.before = lambda: seen.append(len(json.loads(file.read_text())["small"]["turns"]) if fakes.raced else 0)
     monkeypatch.setattr(throughput, "race", fakes.race)
     monkeypatch.setattr(throughput, "ideal", lambda plan: {"world": 0.001, "learner": 0.001})
     assert throughput.main(["--runs", "2", "--json", str(file)]) == 1
-    assert seen == [0, 1, 1, 1, 1, 1, 2, 2, 2, 2]  # turns in the file before each run
+    assert seen == [0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]  # turns in the file before each run
     told = json.loads(file.read_text())["small"]
     assert told["failures"] == [
         {"turn": 1, "name": "interplay_ray", "reason": "ray has no port\nthe last words"},
         {"turn": 2, "name": "loop", "reason": "no python"},
     ]
     assert [sorted(turn) for turn in told["turns"]] == [
-        ["interplay", "interplay_alone", "loop", "loop_keeping"],
-        ["interplay", "interplay_alone", "interplay_ray", "loop_keeping"],
+        ["interplay", "interplay_alone", "interplay_process", "loop", "loop_keeping"],
+        ["interplay", "interplay_alone", "interplay_process", "interplay_ray", "loop_keeping"],
     ]
     standings = {standing["name"]: standing for standing in told["standings"]}
     assert {name: standing["runs"] for name, standing in standings.items()} == {
         **dict.fromkeys(ENTRANTS, 2), "interplay_ray": 1, "loop": 1
     }  # fmt: skip
-    assert standings["loop"]["times"]["interplay"]["median"] == pytest.approx(1 / 4)  # of the first turn alone
+    assert standings["loop"]["times"]["interplay"]["median"] == pytest.approx(1 / 5)  # of the first turn alone
     assert "interplay_ray" not in standings["loop"]["times"]  # there is no turn in which both finished
     err = capsys.readouterr().err
     at_once, table, after = (
-        err.index("turn 1: interplay_ray failed: ray has no port\nthe last words\nturn 1 of 2: loop 400 frames"),
+        err.index("turn 1: interplay_ray failed: ray has no port\nthe last words\nturn 1 of 2: loop 500 frames"),
         err.index("network small"),
         err.index("turn 1: interplay_ray failed: ray has no port\nturn 2: loop failed: no python\n"),
     )
@@ -203,12 +203,12 @@ def test_what_is_finished_outlives_ctrl_c(
     throughput: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "throughput.json"
-    monkeypatch.setattr(throughput, "race", Fakes(throughput, ENTRANTS, {7: KeyboardInterrupt()}).race)
+    monkeypatch.setattr(throughput, "race", Fakes(throughput, ENTRANTS, {8: KeyboardInterrupt()}).race)
     monkeypatch.setattr(throughput, "ideal", lambda plan: {"world": 0.001})
     assert throughput.main(["--size", "small", "--size", "large", "--json", str(file)]) == 130
     told = json.loads(file.read_text())
     assert list(told) == ["small"]
-    assert [len(turn) for turn in told["small"]["turns"]] == [5, 1]
+    assert [len(turn) for turn in told["small"]["turns"]] == [6, 1]
     err = capsys.readouterr().err
     assert "interplay                    2" in err and "loop                         1" in err
 
@@ -255,9 +255,9 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
 
 def test_every_contestant_is_there(throughput: ModuleType) -> None:
     fewest = throughput.contestants([], served=False, keeps=True)
-    assert fewest == ["interplay", "interplay_alone", "interplay_ray", "loop", "loop_keeping"]
+    assert fewest == ["interplay", "interplay_alone", "interplay_process", "interplay_ray", "loop", "loop_keeping"]
     names = throughput.contestants(sorted(throughput.PEERS), served=True, keeps=True)
-    assert names[2:5] == ["interplay_ray", "interplay_served", "loop"]
+    assert names[3:6] == ["interplay_ray", "interplay_served", "loop"]
     assert names[-1] == "torchrl_keeping"
     for name in names:
         program = name.removesuffix(throughput.KEEPING)
