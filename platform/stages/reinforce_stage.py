@@ -10,7 +10,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
-from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data, warn_of_other_snapshot
+from interplay.stages.episode_snapshot import freeze_once, warn_of_agent, warn_of_newer_data, warn_of_other_snapshot
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
@@ -45,8 +45,7 @@ def reinforce(run: Run) -> None:
         return
     check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)
-    warn_of_unfinished_agent(run, STAGE, config.start)
-    warn_of_other_snapshot(run, STAGE, config.start)
+    warn_of_agent(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
