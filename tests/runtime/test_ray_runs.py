@@ -144,7 +144,7 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]
     assert all(0.0 <= share <= 1.0 for share in shares) and len(set(shares)) > 2
     assert max(row["object_store_mb"] for row in logged) > 0.01
-    assert {row["unpaid"] for row in logged} <= set(range(10))  # of 4 actors' unrolls, at most max_lag + 1 batches
+    assert {row["unscored"] for row in logged} <= set(range(10))  # of 4 actors' unrolls, at most max_lag + 1 batches
     assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
     assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2, 3}
     assert "1 of 4 actors will always be idle" in capsys.readouterr().err
