@@ -57,7 +57,7 @@ SETTINGS = (
     "reward.measure_every=4",
     f"reinforce.training.updates={ENDLESS}",
     "reinforce.training.log_every=20",
-    "reinforce.heldout_every=200",
+    "reinforce.measure_every=200",
     "reinforce.heldout_episodes=2",
     *(f"reinforce.actor.{setting}" for setting in ("lanes=4", "steps=8", "episode_steps=20")),
 )

@@ -103,7 +103,7 @@ def vtrace(env: str, seed: int, options: argparse.Namespace) -> Returns:
         actor = compose(settings).reinforce.actor
         batches = options.steps // (actor.lanes * actor.steps)
         # The returns of training are written when held-out ones are measured: all of them at the end.
-        settings += [f"reinforce.{name}={batches}" for name in ("training.updates", "heldout_every")]
+        settings += [f"reinforce.{name}={batches}" for name in ("training.updates", "measure_every")]
         for verb in ("collect", "clone", "reinforce", "evaluate"):
             if interplay([verb, *settings]):
                 raise RuntimeError(f"interplay {verb} failed")

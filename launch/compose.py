@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from importlib import resources
 from typing import Any, get_origin
@@ -165,56 +165,68 @@ def build_settings(settings: Mapping[str, Any]) -> Config:
 
 
 def _translated(overrides: Sequence[str]) -> list[str]:
-    """The overrides in Hydra's form.
+    """The overrides in Hydra's form."""
+    return [word for override in overrides for word in _words_of(override, overrides)]
+
+
+def _words_of(override: str, overrides: Sequence[str]) -> list[str]:
+    """Hydra's words for one of the `overrides`; none if it changes nothing.
 
     Hydra refuses keys that are in no file. Here the dataclasses define the keys and refuse others with a suggestion, so
-    `a.b=c` becomes `++a.b=c`. `env=NAME` of a world from another package becomes the group `plugin`.
+    `a.b=c` becomes `++a.b=c`.
     """
-    translated = []
-    for override in overrides:
-        match = KEY.match(override.lstrip("+"))
-        if match is None:
-            if override.startswith(("+", "~")) and override.strip("+~"):
-                translated.append(override)
-                continue
-            raise SettingsError([no_setting(override, overrides)])
-        key, value = match.groups()
-        if key.startswith("hydra."):
-            raise SettingsError([f"{override}: {OF_HYDRA}"])
-        if key in GROUPS and "," in value:
-            several = (
-                f"{value!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
-            )
-            raise SettingsError([f"{key}: {several}"])
-        if "." in key or key == "baselines":  # the one setting outside of a section
-            translated.append(f"++{as_text(key, value)}")
-        elif key == "env" and value not in _choices("env"):
-            known = sorted({*registry.names(), *_choices("env")})
-            if value not in known:
-                unknown = f"no world is called {value!r}.{did_you_mean(value, known)}"
-                raise SettingsError([f"env: {renamed_value(key, value) or unknown}"])
-            translated += ["env=plugin", f"++env.name={value}"]
-        elif key in GROUPS:
-            choices = _choices(key)
-            if key == "env":  # room and others are names of settings, not of worlds
-                registry.warn_of_hidden(value)
-            if key in ("experiment", "gpu") and value == "null":  # none, as without the word; Hydra would raise
-                continue
-            if value not in choices:
-                unknown = f"there is no {value!r}.{did_you_mean(value, choices)}"
-                raise SettingsError([f"{key}: {renamed_value(key, value) or unknown}"])
-            translated.append(f"{key}={value}")
-        else:
-            sections = [field.name for field in fields(Config)]
-            if key in sections and override.startswith("+"):  # a whole section, as Hydra takes it
-                translated.append(f"++{key}={value}")
-                continue
-            if key in sections:
-                example = "VALUE" if value.startswith("{") else value
-                raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={example}"])
-            unknown = f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"
-            raise SettingsError(with_proposals([unknown], [override], _typed_world(overrides)))
-    return translated
+    match = KEY.match(override.lstrip("+"))
+    if match is None:
+        if override.startswith(("+", "~")) and override.strip("+~"):
+            return [override]
+        raise SettingsError([no_setting(override, overrides)])
+    key, value = match.groups()
+    if key.startswith("hydra."):
+        raise SettingsError([f"{override}: {OF_HYDRA}"])
+    if "." in key or key == "baselines":  # the one setting outside of a section
+        return [f"++{as_text(key, value)}"]
+    if key in GROUPS:
+        return _words_of_group(key, value, override)
+    return [_word_of_section(key, value, override, overrides)]
+
+
+def _words_of_group(group: str, choice: str, override: str) -> list[str]:
+    """Hydra's words for GROUP=CHOICE."""
+    if "," in choice:
+        several = f"{choice!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
+        raise SettingsError([f"{group}: {several}"])
+    choices = _choices(group)
+    if group == "env":
+        if choice not in choices:
+            return _words_of_world(choice, choices)
+        registry.warn_of_hidden(choice)  # room and others are names of settings, not of worlds
+    if group in ("experiment", "gpu") and choice == "null":  # none, as without the word; Hydra would raise
+        return []
+    if choice not in choices:
+        unknown = f"there is no {choice!r}.{did_you_mean(choice, choices)}"
+        raise SettingsError([f"{group}: {renamed_value(group, choice) or unknown}"])
+    return [f"{group}={choice}"]
+
+
+def _words_of_world(name: str, presets: Collection[str]) -> list[str]:
+    """Hydra's words for `env=NAME` of a world without a preset, as those of other packages: the group `plugin`."""
+    known = sorted({*registry.names(), *presets})
+    if name not in known:
+        unknown = f"no world is called {name!r}.{did_you_mean(name, known)}"
+        raise SettingsError([f"env: {renamed_value('env', name) or unknown}"])
+    return ["env=plugin", f"++env.name={name}"]
+
+
+def _word_of_section(key: str, value: str, override: str, overrides: Sequence[str]) -> str:
+    """Hydra's word for a whole section, `+KEY={...}`; other words with its name, and other names, are refused."""
+    sections = [field.name for field in fields(Config)]
+    if key not in sections:
+        unknown = f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"
+        raise SettingsError(with_proposals([unknown], [override], _typed_world(overrides)))
+    if not override.startswith("+"):
+        example = "VALUE" if value.startswith("{") else value
+        raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={example}"])
+    return f"++{key}={value}"
 
 
 def as_text(key: str, value: str) -> str:

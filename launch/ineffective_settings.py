@@ -28,7 +28,7 @@ def ineffective_settings(config: Config, typed: Collection[str]) -> dict[str, st
     for name in ("collect", "collect_agent"):
         setter = getattr(config, name).setter
         # Free play looks for tasks of these kinds.
-        is_read = config.evaluate.setter or (inherits.sample_by == "kinds" and inherits.kinds == setter.kinds)
+        is_read = config.evaluate.setter_agent or (inherits.sample_by == "kinds" and inherits.kinds == setter.kinds)
         if setter.sample_by == "cues" and not (name == "collect" and is_read):
             remedy = f"weight the cues with {name}.setter.cues, or set {name}.setter.sample_by=kinds"
             refuse(f"{name}.setter.kinds", f"with {name}.setter.sample_by=cues: {remedy}")
@@ -46,9 +46,9 @@ def ineffective_settings(config: Config, typed: Collection[str]) -> dict[str, st
                 f"{stage}.dataset.stagger",
                 f"with {stage}.dataset.windows=marked, which reads no whole episodes: {remedy}",
             )
-    if not config.evaluate.setter:
+    if not config.evaluate.setter_agent:
         for setting in ("evaluate.setter_episodes", "evaluate.setter_steps"):
-            refuse(setting, "without a learned setter: add evaluate.setter=clone-setter")
+            refuse(setting, "without a learned setter: add evaluate.setter_agent=clone-setter")
     return problems
 
 

@@ -46,8 +46,8 @@ class SetterReplayConfig:
     # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
     # pays more than answers that are right less than half of the time.
     silence_costs: bool = True
-    # The share of the lanes in which a learned setter (`reinforce.setter`) plays, from the starts of recorded episodes;
-    # rounded to whole lanes, at least one. Recorded setters are replayed in the others.
+    # The share of the lanes in which a learned setter (`reinforce.setter_agent`) plays, from the starts of recorded
+    # episodes; rounded to whole lanes, at least one. Recorded setters are replayed in the others.
     learned_setters: float = 0.0
     # What draws the agent's pictures, in the Playhouse: each actor, or the GPU on which it decides (`actors.device`);
     # under Ray the GPUs of the inference server, the reward model and the learner, to which actors send poses.

@@ -1,7 +1,8 @@
 """Old names of settings, of their values and of task kinds.
 
 Typed old names are refused with the new name, never accepted, so that a command says what it does. Settings stored by
-older runs (`config.json`, `stage.json`, checkpoints, episodes) are translated when they are read.
+older runs (`config.json`, also as they were typed, `stage.json`, checkpoints, episodes) are translated when they are
+read.
 
 To rename something, add one line below, sorted. The forms of a key:
 
@@ -33,6 +34,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "dithers": "wander_chance",
     "dithers_for": "wander_length",
     "dithers_from": "wander_start",
+    "evaluate.setter": "setter_agent",
     "fresh": "from_scratch",
     "gives_up": "give_up_chance",
     "gives_up_after": "give_up_steps",
@@ -45,6 +47,8 @@ RENAMED_SETTINGS: dict[str, str] = {
     "orderings.cells": "/baselines",
     "overlook": "start_in_corner",
     "passes": "updates_per_batch",
+    "reinforce.heldout_every": "measure_every",
+    "reinforce.setter": "setter_agent",
     "runtime.buffers": "num_buffers",
     "says_nothing": "no_answer_chance",
     "slips": "drop_chance",
@@ -93,6 +97,14 @@ def with_current_names(stored: Any, path: str = "") -> Any:
     if isinstance(stored, list | tuple):
         return [with_current_names(value, path) for value in stored]
     return new_value(path, stored) or stored
+
+
+def with_current_name(word: str) -> str:
+    """A recorded word KEY=VALUE, perhaps with + or ~ in front, with old names of the setting and its value replaced."""
+    bare = word.lstrip("+~")
+    key, equals, value = bare.partition("=")
+    key = new_name(key) or key
+    return f"{word[: len(word) - len(bare)]}{key}{equals}{new_value(key, value) or value}"
 
 
 def _longest_match(parts: list[str]) -> str | None:

@@ -55,7 +55,7 @@ class ProbesConfig:
     hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
     counterfactuals: int | None = None  # probes of each kind also played under other words; None: all, 0: none
     # Stage or path of a learned setter (clone-setter): each agent also plays episodes that it sets; empty: none.
-    setter: str = ""
+    setter_agent: str = ""
     setter_episodes: int = 30  # of each agent with the learned setter
     setter_steps: int = 120  # of such an episode
     # Further agents of the report, by name: a stage of the run, or the path of a checkpoint, also of another run.

@@ -77,7 +77,7 @@ class FlowMetrics:
     | learner_idle | fraction of the time since the last reading that the learner waited for data |
     | actor_idle, dataset_idle, reward_idle, inference_idle | fraction of the workers' time that they were idle |
     | played_ready, demonstrated_ready | batches that are ready |
-    | unpaid | unrolls that have arrived and wait for their reward |
+    | unscored | unrolls that have arrived and wait for their reward |
     | object_store_mb | of unrolls and weights between processes |
     | restarts | of the workers, since this process began |
     """
@@ -95,7 +95,7 @@ class FlowMetrics:
         metrics = {
             "learner_idle": min(1.0, (waited - self._wait_seconds) / elapsed) if elapsed > 0 else 0.0,
             "object_store_mb": sum(stats.held_bytes for stats in sources.values()) / 2**20,
-            "unpaid": float(sum(stats.unscored for stats in sources.values())),
+            "unscored": float(sum(stats.unscored for stats in sources.values())),
             "restarts": float(sum(stats.restarts for stats in sources.values())),
         }
         self._read_at, self._wait_seconds = now, waited

@@ -24,7 +24,7 @@ from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
-from interplay.stages.episode_snapshot import warn_of_other_snapshot
+from interplay.stages.episode_snapshot import warn_of_agent
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, closes_worlds
@@ -143,8 +143,7 @@ def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeSto
         CheckpointError: it does not know the words that it will hear.
     """
     if config.solver == "agent":
-        warn_of_unfinished_agent(run, stage, config.checkpoint)
-        warn_of_other_snapshot(run, stage, config.checkpoint)
+        warn_of_agent(run, stage, config.checkpoint)
         check_start_coverage(run, config.checkpoint, store)
         if config.setter_agent:
             warn_of_unfinished_agent(run, stage, config.setter_agent)

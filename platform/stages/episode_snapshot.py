@@ -18,7 +18,7 @@ from interplay.runtime.seeding import derive_seed
 from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES, stage_of_round
 from interplay.stages.run import HELDOUT, Run
-from interplay.stages.shared_parts import AGENT_STAGES
+from interplay.stages.shared_parts import AGENT_STAGES, warn_of_unfinished_agent
 from interplay.stages.stage_folder import StageFolder
 
 logger = logging.getLogger(__name__)
@@ -51,6 +51,13 @@ def other_snapshot(run: Run, stage: str) -> str:
                 f"out of the run, and type: {run.command(stage)}"
             )
     return ""
+
+
+def warn_of_agent(run: Run, stage: str, name: str) -> None:
+    """Says that a stage begins with an agent that still trains, or that learned from another snapshot than the store's;
+    see `warn_of_unfinished_agent` and `warn_of_other_snapshot`."""
+    warn_of_unfinished_agent(run, stage, name)
+    warn_of_other_snapshot(run, stage, name)
 
 
 def warn_of_other_snapshot(run: Run, stage: str, name: str) -> None:

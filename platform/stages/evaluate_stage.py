@@ -56,7 +56,15 @@ AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
 # The results state them; what was measured with others is measured again.
-CHANGEABLE = ("chance_draws", "hold_steps", "counterfactuals", "agents", "setter", "setter_episodes", "setter_steps")
+CHANGEABLE = (
+    "chance_draws",
+    "hold_steps",
+    "counterfactuals",
+    "agents",
+    "setter_agent",
+    "setter_episodes",
+    "setter_steps",
+)
 LEAST_PROBES = 5  # of a kind; a scripted solver that can carry it out solves at least one of them
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
@@ -99,8 +107,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)
     for stage in agents.values():
         check_texts(run, stage, [probe.instruction for probe in (*probes, *counterfactuals)], "of the probes")
-        if config.setter:
-            check_setter_words(run, config.setter, stage)
+        if config.setter_agent:
+            check_setter_words(run, config.setter_agent, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     clock.record_config()
     with StopRequest() as stop:
@@ -120,7 +128,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
                 refuse_trained_on(run, STAGE, checkpoint, name)
             clock.save(finished=False)  # until its means are on the dashboards
             write_results(folder, name, checkpoint, results, under_other_words, films)
-        if config.setter:
+        if config.setter_agent:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)

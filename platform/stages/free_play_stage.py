@@ -44,7 +44,7 @@ FOLDER = "free-play"
 def play_freely(
     run: Run, agent: str, checkpoint: Mapping[str, Any], seat: SolverSeat, worlds: Sequence[World], stop: StopRequest
 ) -> None:
-    """Plays the episodes of one agent with the learned setter of `evaluate.setter`, unless they have been played.
+    """Plays the episodes of one agent with the learned setter of `evaluate.setter_agent`, unless they have been played.
 
     Houses and draws depend on `evaluate.seed` alone, so that agents meet the same starts; what the setter then says
     depends on what it sees.
@@ -58,14 +58,14 @@ def play_freely(
     config, folder = run.config.evaluate, run.stage("evaluate")
     if worlds[0].spec.roles[0] == worlds[0].spec.solver:
         raise ValueError(
-            f"evaluate.setter={config.setter}: {worlds[0].spec.name} has no setter's seat; its only role is "
-            f"{worlds[0].spec.solver!r}. Leave evaluate.setter out"
+            f"evaluate.setter_agent={config.setter_agent}: {worlds[0].spec.name} has no setter's seat; its only role "
+            f"is {worlds[0].spec.solver!r}. Leave evaluate.setter_agent out"
         )
     rules = _rules(run, worlds[0])
     stated = {name: value for name, value in asdict(rules).items() if value != {}}  # older files have no `limits`
     described = {
         "agent": dict(checkpoint),
-        "setter": player_of(run, config.setter, "setter"),
+        "setter": player_of(run, config.setter_agent, "setter"),
         "rules": json.loads(json.dumps(stated)),
         "world_version": worlds[0].spec.version,
         "seeds": [derive_seed(config.seed, FOLDER, number) for number in range(config.setter_episodes)],
@@ -73,8 +73,8 @@ def play_freely(
     file = folder.path / FOLDER / f"{agent}.json"
     if file.exists() and _is_of(read_json(file), described):
         return
-    setters = learned_setters(run, config.setter, len(worlds), ("evaluate", FOLDER, agent))
-    assert setters is not None, "evaluate.setter names one"
+    setters = learned_setters(run, config.setter_agent, len(worlds), ("evaluate", FOLDER, agent))
+    assert setters is not None, "evaluate.setter_agent names one"
     requests = _recorded_requests(run)
     recorded = {text: kind for (text, kind), _ in reversed(requests.most_common())}  # of two kinds the more frequent
     player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules, recorded=recorded)

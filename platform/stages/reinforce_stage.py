@@ -10,7 +10,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
-from interplay.stages.episode_snapshot import freeze_once, warn_of_newer_data, warn_of_other_snapshot
+from interplay.stages.episode_snapshot import freeze_once, warn_of_agent, warn_of_newer_data, warn_of_other_snapshot
 from interplay.stages.heldout_listening import listening_measure, warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import create_learner, demonstration_source
@@ -45,14 +45,13 @@ def reinforce(run: Run) -> None:
         return
     check_newest(run.root, run.round, run.command)
     start = checkpoint_of(run, config.start)
-    warn_of_unfinished_agent(run, STAGE, config.start)
-    warn_of_other_snapshot(run, STAGE, config.start)
+    warn_of_agent(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_tasks(snapshot, config)
     check_start_coverage(run, config.start, snapshot)
     if config.actor.learned_setters:
-        warn_of_unfinished_agent(run, STAGE, config.setter)
-        check_setter_words(run, config.setter, config.start)
+        warn_of_unfinished_agent(run, STAGE, config.setter_agent)
+        check_setter_words(run, config.setter_agent, config.start)
     rewards = reward_source(run)
     if rewards.model is not None:
         if not run.config.runtime.reward.follow:
@@ -63,7 +62,7 @@ def reinforce(run: Run) -> None:
         clock.note(**{f"start_{name}": value for name, value in warn_unless_listening(run, snapshot).items()})
     heldout = heldout_returns(run, snapshot, rewards)
     file = folder.path / RETURNS
-    ledger = ReturnsLedger(file, every=config.heldout_every, heldout=heldout, model_in_use=rewards.model_in_use)
+    ledger = ReturnsLedger(file, every=config.measure_every, heldout=heldout, model_in_use=rewards.model_in_use)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     if resumed is not None and rewards.model is not None:
@@ -116,6 +115,6 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
         watcher=ledger,
         updates_per_batch=config.updates_per_batch,
         measure=listening_measure(run, snapshot, agent, vocabulary, most=most, cache_mb=cache),
-        measure_every=config.heldout_every,
+        measure_every=config.measure_every,
         beat=run.beat,
     )

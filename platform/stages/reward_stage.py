@@ -15,13 +15,13 @@ from interplay.stages.episode_snapshot import (
     TRAIN,
     freeze_once,
     training_marks,
+    warn_of_agent,
     warn_of_newer_data,
-    warn_of_other_snapshot,
 )
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.process_layout import create_learner, demonstration_source
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from, warn_of_unfinished_agent
+from interplay.stages.shared_parts import Demonstrations, checkpoint_of, start_from
 from interplay.stages.stage_config import RewardConfig
 from interplay.stages.trainees import ImitationTrainee
 from interplay.stages.training_loop import train_stage
@@ -56,8 +56,7 @@ def train_reward(run: Run) -> None:
         warn_of_newer_data(run, STAGE, rated, config.raters, config.marked_share)
         return
     start = checkpoint_of(run, config.start)
-    warn_of_unfinished_agent(run, STAGE, config.start)
-    warn_of_other_snapshot(run, STAGE, config.start)
+    warn_of_agent(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
     train_on = replace(rated, split=TRAIN)

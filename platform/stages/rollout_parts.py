@@ -190,7 +190,9 @@ def replay_actor(
             snapshot, ids, seed, rank=share.index, world_size=share.of, cache_bytes=config.cache_mb * 2**20
         ),
         config=config,
-        setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
+        setters=learned_setters(
+            run, run.config.reinforce.setter_agent, config.learned_lanes, (STAGE, split, *share.names)
+        ),
         first_steps=first_steps,
         on_step=on_step,
     )

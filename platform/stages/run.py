@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from interplay.core.files import check_links
-from interplay.core.renamed_settings import with_current_names
+from interplay.core.renamed_settings import with_current_name, with_current_names
 from interplay.core.typed_name import setting_of, typed_name
 from interplay.env import registry
 from interplay.env.world import World
@@ -270,15 +270,16 @@ def recorded_words(root: Path) -> tuple[str, ...]:
 
 
 def recorded_command(root: Path) -> tuple[int, tuple[str, ...] | None]:
-    """The seed of the run in `root`, and the settings that its last command was typed with; None if it was one of an
-    older version, which did not record them.
+    """The seed of the run in `root`, and the settings that its last command was typed with, under their current names;
+    None if it was one of an older version, which did not record them.
 
     Raises:
         ValueError: its configuration can't be read.
     """
     try:
         recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
-        return int(recorded["seed"]), tuple(map(str, recorded["typed"])) if "typed" in recorded else None
+        seed, typed = int(recorded["seed"]), recorded.get("typed")
+        return seed, None if typed is None else tuple(with_current_name(str(word)) for word in typed)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{root} has no readable {CONFIG_FILE} ({error!r})") from error
 

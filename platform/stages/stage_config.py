@@ -141,19 +141,19 @@ class ReinforceConfig(TrainingStageConfig):
     # Of the reward model and the reference policy, here and in `serve-reward`, `score` and `inspect-reward`, which use
     # `learner.device`, too. Heads: float32.
     scoring_precision: Literal["fp32", "bf16"] = "fp32"
-    heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
+    measure_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement; 0: not measured
-    # Held-out demonstrations for the listening gap, of the first agent and every `heldout_every` updates; 0: none.
+    # Held-out demonstrations for the listening gap, of the first agent and every `measure_every` updates; 0: none.
     listening_episodes: int = 32
     # In nats per step. The stage warns if the movement gap of the agent that it starts from is below: reinforcement
     # then improves an agent that ignores its instructions. See docs/experiments.md for the gaps of agents of the demo.
     listening_threshold: float = 0.2
     start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
-    setter: str = "clone-setter"  # stage or path of the setter agent of `actor.learned_setters`
+    setter_agent: str = "clone-setter"  # stage or path of the setter agent of `actor.learned_setters`
 
     def __post_init__(self) -> None:
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
-        check_at_least(1, self, "updates_per_batch", "heldout_every")
+        check_at_least(1, self, "updates_per_batch", "measure_every")
         if self.reward not in REWARD_NAMES and not names_class(self.reward):
             raise ValueError(
                 f"reinforce.reward={self.reward}: one of {', '.join(REWARD_NAMES)}, or MODULE:CLASS for a "

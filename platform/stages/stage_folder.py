@@ -62,7 +62,7 @@ class StageFolder:
         return bool(checkpoint.complete(self.checkpoints))
 
     def record(self) -> dict[str, Any]:
-        """The content of `stage.json`; empty if the stage has not begun.
+        """The content of `stage.json`, with current names of settings; empty if the stage has not begun.
 
         Raises:
             ValueError: the file is damaged.
@@ -77,7 +77,7 @@ class StageFolder:
         for field, value in record.items():
             if field not in ("settings", "finished") and not isinstance(value, int | float):
                 raise damaged(file, f"its {field!r} is {value!r}, not a number")
-        return record
+        return {**record, "settings": with_current_names(record["settings"])}
 
     @property
     def finished(self) -> bool:
@@ -144,8 +144,8 @@ class StageFolder:
     def refuse_other_settings(self, settings: Mapping[str, Any], remedy: str = "") -> None:
         """Compares settings with those that the stage was started with, if it was; see `begin`.
 
-        `remedy` ends the message of the error. Settings that an older version recorded are compared under their current
-        names; those that it did not have yet count as recorded with their default.
+        `remedy` ends the message of the error. Settings that an older version did not have yet count as recorded with
+        their default.
 
         Raises:
             StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
@@ -154,7 +154,7 @@ class StageFolder:
         record = self.record()
         if not record:
             return
-        before = _with_newer_settings(with_current_names(record["settings"]), settings)
+        before = _with_newer_settings(record["settings"], settings)
         changed = setting_differences(_fixed(before), _fixed(_plain(settings)))
         if changed:
             if self.path.name in MEASURING:

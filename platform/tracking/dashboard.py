@@ -24,7 +24,7 @@ RATE_WINDOW_SECONDS = 60.0
 SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
 SPARKLINE_COLUMNS = 24
 # Parts of the names of metrics about the machine, not about learning.
-DATA_FLOW_METRICS = ("lag", "idle", "ready", "unpaid", "object_store", "restarts", "steps_per_second")
+DATA_FLOW_METRICS = ("lag", "idle", "ready", "unscored", "object_store", "restarts", "steps_per_second")
 LONG_ACTIVITY_SECONDS = 60.0  # a worker busy with one activity for longer is shown in yellow
 
 

@@ -29,6 +29,7 @@ class Tracker(ABC):
 
 log = logging.getLogger(__name__)
 
+RENAMED_METRICS = {"unpaid": "unscored"}  # old names in files of earlier commits
 SIGNIFICANT_DIGITS = 7  # the precision of a float32; whole numbers are counts, which are written exactly
 
 
@@ -64,7 +65,7 @@ class MetricsFile(Tracker):
 
 
 def read_metrics(path: Path | str) -> list[dict[str, Any]]:
-    """Returns the rows of a metrics file, without a last line that a kill cut short.
+    """Returns the rows of a metrics file, without a last line that a kill cut short, under current names of metrics.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -76,4 +77,9 @@ def read_metrics(path: Path | str) -> list[dict[str, Any]]:
             f"there is no metrics file {path}; give the metrics.jsonl of a training stage that has begun, as "
             "runs/demo/reinforce/metrics.jsonl"
         )
-    return JsonLines(path, key="step").read()
+    return [with_current_metrics(row) for row in JsonLines(path, key="step").read()]
+
+
+def with_current_metrics(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a metrics file with old names of metrics replaced."""
+    return {RENAMED_METRICS.get(name, name): value for name, value in row.items()}

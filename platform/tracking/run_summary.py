@@ -12,6 +12,7 @@ from typing import Any
 
 from interplay.core.files import JsonLines
 from interplay.core.settings_group import settings_group
+from interplay.tracking.metrics import with_current_metrics
 
 MAX_ROWS = 200  # rows of metrics kept for the curves
 STATUS_VALID_SECONDS = 10.0  # an older status.json is from a run that has ended or hangs
@@ -82,7 +83,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
 
 
 def _summarize(root: Path, folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
-    rows = tuple(JsonLines(folder / "metrics.jsonl", key="step").newest(MAX_ROWS))
+    rows = tuple(map(with_current_metrics, JsonLines(folder / "metrics.jsonl", key="step").newest(MAX_ROWS)))
     settings = _read_json(folder.parent / "config.json").get(settings_group(folder.name), {})
     status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None

@@ -268,7 +268,7 @@ def test_typed_settings_without_effect_are_refused(typed: str, told: str) -> Non
     [
         ["env=room", "collect.setter.sample_by=cues"],  # the preset has kinds
         ["experiment=orderings", "reinforce.actor.until=time", "baselines=[]"],  # and this one hold_steps
-        ["collect.setter.kinds={go: 1}", "collect.setter.sample_by=cues", "evaluate.setter=clone-setter"],
+        ["collect.setter.kinds={go: 1}", "collect.setter.sample_by=cues", "evaluate.setter_agent=clone-setter"],
         ["reinforce.actor.hold_steps=4", "baselines=[success]"],
         ["reinforce.actor.hold_steps=4", "reinforce.actor.until=done"],
         ["reinforce.actor.hold_steps=0"],

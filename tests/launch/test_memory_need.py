@@ -258,7 +258,7 @@ def test_sizes_of_a_network_have_limits(field: str, size: int) -> None:
     [
         "reward.measure_every=0",
         "reward.heldout_episodes=-1",
-        "reinforce.heldout_every=0",
+        "reinforce.measure_every=0",
         "reinforce.updates_per_batch=0",
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tiny_runs import copied, interplay, opened, refused, tiny
+from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 
 from interplay.core import renamed_settings
 from interplay.core.renamed_settings import RENAMED_SETTINGS, new_name, with_current_names
@@ -47,6 +47,14 @@ def test_each_entry_names_something_that_exists_and_hides_nothing() -> None:
 
 def test_a_setting_that_left_its_group_is_refused_with_its_new_place() -> None:
     assert problems("orderings.cells=[bc_long]") == ("orderings.cells: is now called baselines: type baselines=...",)
+
+
+def test_names_that_one_stage_alone_had_are_refused() -> None:
+    assert problems("reinforce.heldout_every=2", "reinforce.setter=clone-setter", "evaluate.setter=clone-setter") == (
+        "reinforce.heldout_every: is now called reinforce.measure_every: type reinforce.measure_every=...",
+        "reinforce.setter: is now called reinforce.setter_agent: type reinforce.setter_agent=...",
+        "evaluate.setter: is now called evaluate.setter_agent: type evaluate.setter_agent=...",
+    )
 
 
 def test_the_table_is_sorted() -> None:
@@ -97,6 +105,7 @@ def test_a_stage_recorded_under_old_names_is_the_same_stage(tmp_path: Path) -> N
     record = folder.record()
     record["settings"]["env"] = {"unique_colours": True}
     (folder.path / "stage.json").write_text(json.dumps(record))
+    assert folder.record()["settings"] == {"env": {"unique_colors": True}, "seed": 1}
     folder.refuse_other_settings({"env": {"unique_colors": True}, "seed": 1})
     with pytest.raises(StageConflict, match=r"env\.unique_colors: True -> False"):
         folder.refuse_other_settings({"env": {"unique_colors": False}, "seed": 1})
@@ -108,3 +117,33 @@ def test_a_run_written_under_old_names_is_read(cloned: Path, tmp_path: Path) -> 
     config.write_text(config.read_text().replace("unique_colors", "unique_colours"))
     interplay("mark", settings)
     assert "unique_colours" not in config.read_text()
+
+
+def test_stages_recorded_under_old_names_are_resumed(rewarded: Path, tmp_path: Path) -> None:
+    more = ("reinforce.measure_every=3", "reinforce.setter_agent=elsewhere", "reinforce.training.updates=2")
+    settings = tiny(copied(rewarded, tmp_path), *more, "evaluate.kinds=[go]")
+    run = opened(settings)
+    for stage in ("reinforce", "evaluate"):
+        interplay(stage, settings)
+        text = (run.stage(stage).path / "stage.json").read_text()
+        for old, new in (("heldout_every", "measure_every"), ("setter", "setter_agent")):
+            text = text.replace(f'"{new}":', f'"{old}":')
+        (run.stage(stage).path / "stage.json").write_text(text)
+    interplay("reinforce", [*settings, "reinforce.training.updates=3"])
+    assert run.stage("reinforce").record()["updates"] == 3
+    interplay("evaluate", settings)
+    assert '"setter":' not in (run.stage("evaluate").path / "stage.json").read_text()
+
+
+def test_words_that_were_typed_under_old_names_are_repeated_under_the_new_ones(tmp_path: Path) -> None:
+    typed = ("reinforce.measure_every=7", "+evaluate.setter_agent=clone-setter")
+    run = recorded(tiny(tmp_path, *typed))
+    (run.root / "config.json").write_text(
+        (run.root / "config.json")
+        .read_text()
+        .replace("reinforce.measure_every", "reinforce.heldout_every")
+        .replace("evaluate.setter_agent", "evaluate.setter")
+    )
+    again = compose([f"run.dir={tmp_path}", "run.name=run", "run.settings=recorded"])
+    assert (again.reinforce, again.evaluate) == (run.config.reinforce, run.config.evaluate)
+    assert set(typed) <= set(again.run.typed) and "reinforce.measure_every=7" in run.command("reinforce")

@@ -110,7 +110,7 @@ def test_flow_metrics_cover_the_time_since_the_last_reading() -> None:
     found = flow.metrics()
     assert found["learner_idle"] == pytest.approx(0.5)
     assert (found["played_ready"], found["demonstrated_ready"], found["restarts"]) == (2, 0, 3)
-    assert (found["object_store_mb"], found["actor_idle"], found["unpaid"]) == (1.0, 0.5, 5.0)
+    assert (found["object_store_mb"], found["actor_idle"], found["unscored"]) == (1.0, 0.5, 5.0)
     clock.now = 5.0
     assert flow.metrics()["learner_idle"] == 0.0
 

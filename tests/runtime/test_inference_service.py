@@ -37,7 +37,7 @@ PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0
 SERVED = ("actors.inference=service", "actors.service.cpus=0.2", *PAID)
 ENDLESS = tuple(
     f"reinforce.{setting}"
-    for setting in ("heldout_every=100000", "training.updates=100000", "training.checkpoint_every=4")
+    for setting in ("measure_every=100000", "training.updates=100000", "training.checkpoint_every=4")
 )
 ASKS = "waits for inference"
 

@@ -26,7 +26,7 @@ from interplay.runtime.ray.rank_zero import create_rank_zero_learner
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"
-WORLD_REWARD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
+WORLD_REWARD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.measure_every=100")
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")

@@ -75,7 +75,7 @@ def test_a_newer_reward_model_is_used_during_the_run(
     improving = threading.Thread(target=improve, daemon=True)
     improving.start()
     sizes = (
-        "reinforce.heldout_every=3000",
+        "reinforce.measure_every=3000",
         "reinforce.training.updates=3000",
         "reinforce.training.checkpoint_every=3000",
     )

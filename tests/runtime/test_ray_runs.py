@@ -20,7 +20,7 @@ from interplay.runtime.crashes import MAX_LOG_BYTES
 from interplay.runtime.interruption import StopRequest
 
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.updates_per_batch=2")
-SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
+SELDOM = ("reinforce.measure_every=30", "reinforce.training.checkpoint_every=6")
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
@@ -144,7 +144,7 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]
     assert all(0.0 <= share <= 1.0 for share in shares) and len(set(shares)) > 2
     assert max(row["object_store_mb"] for row in logged) > 0.01
-    assert {row["unpaid"] for row in logged} <= set(range(10))  # of 4 actors' unrolls, at most max_lag + 1 batches
+    assert {row["unscored"] for row in logged} <= set(range(10))  # of 4 actors' unrolls, at most max_lag + 1 batches
     assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
     assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2, 3}
     assert "1 of 4 actors will always be idle" in capsys.readouterr().err
@@ -179,14 +179,14 @@ def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
 
     threading.Thread(target=ask, daemon=True).start()
     settings = small(
-        root, "reinforce.heldout_every=500", "reinforce.training.updates=400", "reinforce.training.checkpoint_every=400"
+        root, "reinforce.measure_every=500", "reinforce.training.updates=400", "reinforce.training.checkpoint_every=400"
     )
     assert main(["reinforce", *settings]) == 130
     found = checkpoint.latest(folder / "checkpoints")
     assert found is not None and 0 < found.step < 400
     assert_each_unroll_once(folder, found.step)
     more = f"reinforce.training.updates={found.step + 2}"
-    interplay("reinforce", small(root, "reinforce.heldout_every=500", more))
+    interplay("reinforce", small(root, "reinforce.measure_every=500", more))
     assert_each_unroll_once(folder, found.step + 2)
 
 

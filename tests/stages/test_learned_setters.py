@@ -159,7 +159,7 @@ def test_agents_are_evaluated_with_a_learned_setter(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(with_setter, tmp_path)
-    learned = ("evaluate.setter=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
+    learned = ("evaluate.setter_agent=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
     settings = tiny(root, *learned, "evaluate.kinds=[go]", "evaluate.limits.go=9")
     interplay("evaluate", settings)
     file = root / "run/evaluate/free-play/bc.json"
@@ -190,7 +190,7 @@ def test_agents_are_evaluated_with_a_learned_setter(
     assert trained_again["update"] == 4 and trained_again["weights"] != kept["setter"]["weights"]
     interplay("evaluate", [*settings, "evaluate.setter_steps=6"])
     assert json.loads(file.read_text())["rules"]["steps"] == 6
-    said = refused("evaluate", [*settings, "evaluate.setter=clone"], capsys)
+    said = refused("evaluate", [*settings, "evaluate.setter_agent=clone"], capsys)
     assert "plays the solver, and a setter is wanted here" in said
 
 
@@ -209,7 +209,7 @@ def test_free_play_with_a_player_that_was_trained_meanwhile_is_not_kept(
 ) -> None:
     root = copied(with_setter, tmp_path)
     probes = ("evaluate.kinds=[go]", "evaluate.expert=false", "evaluate.chance=false")
-    learned = ("evaluate.setter=clone-setter", "evaluate.setter_episodes=1", "evaluate.setter_steps=4")
+    learned = ("evaluate.setter_agent=clone-setter", "evaluate.setter_episodes=1", "evaluate.setter_steps=4")
     interplay("evaluate", tiny(root, *probes))
     original = getattr(module, function)
 
@@ -249,9 +249,9 @@ def test_a_missing_setter_and_a_solver_in_its_seat_are_refused(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(with_setter, tmp_path)
-    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter=clone"), capsys)
+    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter_agent=clone"), capsys)
     assert "plays the solver, and a setter is wanted here" in said
-    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter=nobody"), capsys)
+    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter_agent=nobody"), capsys)
     assert "no checkpoint of the stage 'nobody'" in said
     shutil.rmtree(root / "run" / "clone-setter")
     said = refused("reinforce", tiny(root, *LEARNED), capsys)
@@ -268,7 +268,7 @@ def test_a_setter_of_another_world_is_refused(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = with_setter / "run" / "clone-setter" / "checkpoints"
-    other = tiny(tmp_path, "env.image=[24,32]", *LEARNED, f"reinforce.setter={path}", "reinforce.reward=world")
+    other = tiny(tmp_path, "env.image=[24,32]", *LEARNED, f"reinforce.setter_agent={path}", "reinforce.reward=world")
     for verb in ("collect", "clone"):
         interplay(verb, other)
     assert "is for another world: image is [16, 24, 3] there" in refused("reinforce", other, capsys)
@@ -277,9 +277,9 @@ def test_a_setter_of_another_world_is_refused(
 @pytest.mark.parametrize(
     ("verb", "settings"),
     [
-        ("reinforce", (*LEARNED, "reinforce.setter=PATH")),
+        ("reinforce", (*LEARNED, "reinforce.setter_agent=PATH")),
         ("collect-agent", ("collect_agent.setter_agent=PATH", "collect_agent.episodes=30")),
-        ("evaluate", ("evaluate.setter=PATH", "evaluate.kinds=[go]")),
+        ("evaluate", ("evaluate.setter_agent=PATH", "evaluate.kinds=[go]")),
     ],
 )
 def test_a_setter_from_elsewhere_whose_words_the_agent_does_not_know_is_refused(

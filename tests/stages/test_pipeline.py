@@ -35,7 +35,7 @@ PAGE = DOCS / "metrics.md"
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
 OF_QUESTIONS = {"answered/KIND"}  # which the few episodes of a tiny run lack
-ELSE_ZERO = {"unpaid"}  # without rollouts
+ELSE_ZERO = {"unscored"}  # without rollouts
 # Losses that the demo leaves out.
 WITHOUT_WEIGHT = tuple(f"reinforce.learner.objective.weights.{name}=0.1" for name in ("css", "entropy"))
 BASELINES, BASELINE = "baselines=[bc_long]", "baselines/bc_long/clone"

@@ -43,7 +43,7 @@ def twelve(root: Path, stage: str, overlap: bool) -> list[str]:
         f"{stage}.training.updates=12",
         f"{stage}.training.checkpoint_every=6",
         f"runtime.overlap={str(overlap).lower()}",
-        "reinforce.heldout_every=4",  # so that a checkpoint falls between two rows of the returns
+        "reinforce.measure_every=4",  # so that a checkpoint falls between two rows of the returns
     )
 
 

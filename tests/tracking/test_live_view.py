@@ -148,6 +148,14 @@ def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) ->
         JsonLines(file, key="step").newest(200)
 
 
+def test_rows_with_the_old_name_of_a_metric_continue_its_curve(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine")
+    file = root / "reinforce" / "metrics.jsonl"
+    file.write_text('{"step": 2, "unpaid": 3.0}\n{"step": 4, "unscored": 5.0}\n')
+    assert read_run_summary(root).curve("unscored") == [3.0, 5.0]
+    assert read_metrics(file) == [{"step": 2, "unscored": 3.0}, {"step": 4, "unscored": 5.0}]
+
+
 def test_an_old_status_is_not_shown_as_if_it_were_true(tmp_path: Path) -> None:
     summary = read_run_summary(run_of(tmp_path / "mine", status_age=300.0))
     assert not summary.workers
