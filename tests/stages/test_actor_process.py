@@ -36,7 +36,7 @@ def twelve(root: Path, *more: str) -> list[str]:
         root,
         "reinforce.training.updates=12",
         "reinforce.training.checkpoint_every=6",
-        "reinforce.heldout_every=4",
+        "reinforce.measure_every=4",
         *more,
     )
 
