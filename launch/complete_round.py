@@ -10,6 +10,7 @@ from pathlib import Path
 from interplay.core.settings_validation import did_you_mean
 from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
+from interplay.launch.marks_ahead import MarksAhead
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -30,8 +31,9 @@ NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
 def complete_round(run: Run) -> Path:
     """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
 
-    In the first round, the baselines that `baselines` names are trained before the evaluation, at the same time as the
-    other stages where `runtime.concurrent_baselines` and the machine permit it.
+    In the first round, the baselines that `baselines` names are trained before the evaluation. Where
+    `runtime.concurrent_baselines` and the machine permit it, they train at the same time as the other stages, and
+    recordings are marked while the agent is cloned from them.
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
@@ -39,7 +41,7 @@ def complete_round(run: Run) -> Path:
         WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
     refuse_other_settings(run)
-    with StopRequest() as stop, ConcurrentBaselines(run) as baselines:
+    with StopRequest() as stop, ConcurrentBaselines(run) as baselines, MarksAhead(run) as ahead:
         steps = _steps(run, baselines)
         for number, (name, says, act) in enumerate(steps, 1):
             if is_left_out(name, run.config):
@@ -49,6 +51,7 @@ def complete_round(run: Run) -> Path:
                 )
             else:
                 logger.info("[%d/%d] %s: %s", number, len(steps), name, says)
+                ahead.before(name)
                 act(run)
                 if stop.requested:  # too late for the stage, which had finished its work
                     raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")

@@ -98,10 +98,11 @@ def load(path: Path) -> Episode:
     return decode(read_bytes(path), source=str(path))
 
 
-def load_meta(path: Path) -> EpisodeMeta:
-    """Reads the metadata of an episode without its arrays. Raises as `load` does."""
+def load_meta(path: Path, data: bytes | None = None) -> EpisodeMeta:
+    """Reads the metadata of an episode without its arrays; `data` is the content of the file if it has been read.
+    Raises as `load` does."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path if data is None else io.BytesIO(data)) as archive:
             return _read_meta(archive, str(path))[0]
     except (DamagedEpisode, UnknownFormat):
         raise

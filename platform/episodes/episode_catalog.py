@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
@@ -164,7 +165,7 @@ class EpisodeCatalog(EpisodeIndex):
         with self._lock:
             self._database.close()
 
-    @property
+    @cached_property  # every access to the catalog passes it on, and files are looked up for it
     def _remedy(self) -> str:
         run = typed_name(self._path.resolve().parent.parent)
         return (

@@ -17,7 +17,6 @@ from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.core.settings_group import settings_group
 from interplay.core.typed_name import setting_of
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
@@ -103,9 +102,9 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         recorded, others = Counter[tuple[str, int]](), dict[tuple[str, int], str]()
-        for episode in iter_readable(store, store.ids()):
-            recorded[episode.meta.split, episode.meta.seed] += 1
-            others.setdefault((episode.meta.world, episode.meta.world_version), episode.meta.id)
+        for meta in store.intact_metas():
+            recorded[meta.split, meta.seed] += 1
+            others.setdefault((meta.world, meta.world_version), meta.id)
         waiting = _waiting(run, config, stage, recorded)
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:

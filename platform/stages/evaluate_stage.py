@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -55,6 +58,7 @@ STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of the checkpoint
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
+CHANCE = "chance"  # in place of a player
 # The results state them; what was measured with others is measured again.
 CHANGEABLE = (
     "chance_draws",
@@ -111,15 +115,26 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             check_setter_words(run, config.setter_agent, stage)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     clock.record_config()
-    with StopRequest() as stop:
-        for name in players:
-            checkpoint = checkpoints.get(name, {})
-            others = [each for each in counterfactuals if name != EXPERT or _is_possible(each)]
-            if has_results(folder, name, checkpoint, probes, others):
+    others = {name: [each for each in counterfactuals if name != EXPERT or _is_possible(each)] for name in players}
+    with StopRequest() as stop, ExitStack() as opened:
+        steps = [
+            name for name in players if not has_results(folder, name, checkpoints.get(name, {}), probes, others[name])
+        ]
+        if config.chance and not has_chance(folder, config.chance_draws, probes):
+            # Processes play its few long units before the short ones of the last player, and so end at the same time.
+            steps.insert(len(steps) - (config.workers > 0 and bool(steps)), CHANCE)
+        if config.workers:
+            units = list(_units(steps, probes, others, config.lanes))
+            player: _Here | _Workers = opened.enter_context(closing(_Workers(run, units, stop)))
+        else:
+            player = _Here(run, worlds, stop)
+        for name in steps:
+            if name == CHANCE:
+                _measure_chance(folder, player, probes, stop)
                 continue
-            play = _by_workers(run, name, stop) if config.workers else _here(run, name, worlds, stop)
-            results, films = _play(play, probes, name)
-            under_other_words = _play(play, others, f"{name}, other words")[0] if others else []
+            checkpoint = checkpoints.get(name, {})
+            results, films = _play(player, probes, name)
+            under_other_words = _play(player, others[name], name, ", other words")[0] if others[name] else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             if name == EXPERT:
@@ -132,8 +147,6 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
             for name in agents:
                 play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
-        if config.chance and not has_chance(folder, config.chance_draws, probes):
-            _measure_chance(run, folder, worlds, probes, stop)
     if not folder.finished:
         _show_on_dashboards(run, players)
     rates = {f"success_{name}": success_rate(read_results(folder, name)) for name in players}
@@ -207,40 +220,90 @@ def _is_possible(probe: Probe) -> bool:
 
 
 Played = tuple[ProbeResult, Film | None]
-Play = Callable[[Sequence[Probe]], Iterable[Played]]
+Unit = tuple[str, int, Sequence[Probe]]  # a player and up to `lanes` probes from this one on; or `CHANCE` and a kind
+Done = tuple[list[Played], dict[str, ChanceLevel]]  # the results of a unit
 
 
-def _here(run: Run, name: str, worlds: Sequence[World], stop: StopRequest) -> Play:
-    """Plays probes in this process, with one stream of random numbers for all."""
-    player = ProbePlayer(worlds=worlds, seat=_seats(run, name)())
-    return lambda probes: player.play(probes, filmed=_is_filmed, stopped=lambda: stop.requested)
+class _Here:
+    """Plays probes in this process, with one stream of random numbers for all of a player."""
+
+    def __init__(self, run: Run, worlds: Sequence[World], stop: StopRequest) -> None:
+        self._run, self._worlds, self._stopped = run, worlds, lambda: stop.requested
+        self._players: dict[str, ProbePlayer] = {}  # the present one
+
+    def play(self, name: str, probes: Sequence[Probe]) -> Iterator[Played]:
+        """Yields the results of a player as probes end, with the pictures of the filmed ones."""
+        if name not in self._players:
+            self._players = {name: ProbePlayer(worlds=self._worlds, seat=_seats(self._run, name)())}
+        return self._players[name].play(probes, filmed=_is_filmed, stopped=self._stopped)
+
+    def chance(self, probes: Sequence[Probe]) -> dict[str, ChanceLevel]:
+        """The chance levels of all kinds."""
+        return _chance(self._run, self._worlds, probes, self._stopped)
 
 
-def _by_workers(run: Run, name: str, stop: StopRequest) -> Play:
-    """Plays probes in processes, as many side by side as there are lanes, with a stream of random numbers for each
-    such group. The groups do not depend on the number of processes."""
-    config = run.config.evaluate
+class _Workers:
+    """Plays probes in processes, as many side by side as there are lanes, with a stream of random numbers for each such
+    group, and measures chance, with a stream for each kind. The groups do not depend on the number of processes.
 
-    def play(probes: Sequence[Probe]) -> Iterator[Played]:
-        units = [(at, probes[at : at + config.lanes]) for at in range(0, len(probes), config.lanes)]
-        make = partial(_group_player, replace(run, context=None), name)
-        for group in map_in_processes(
-            make, units, workers=config.workers, stopped=lambda: stop.requested, overdue=lambda: stop.requested
-        ):
-            yield from group
+    The same processes play for all players: they begin with the next one while the last group of another is played.
+    """
 
-    return play
+    def __init__(self, run: Run, units: Sequence[Unit], stop: StopRequest) -> None:
+        """`units` is what `play` and `chance` will be called for, in this order."""
+        self._lanes = run.config.evaluate.lanes
+        self._results = _in_processes(run, units, lambda: stop.requested)
+
+    def play(self, name: str, probes: Sequence[Probe]) -> Iterator[Played]:
+        """As `_Here.play`, group by group."""
+        for played, _ in islice(self._results, math.ceil(len(probes) / self._lanes)):
+            yield from played
+
+    def chance(self, probes: Sequence[Probe]) -> dict[str, ChanceLevel]:
+        """As `_Here.chance`."""
+        levels = dict[str, ChanceLevel]()
+        for _, level in islice(self._results, len({each.kind for each in probes})):
+            levels |= level
+        return levels
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._results.close()
 
 
-def _group_player(
-    run: Run, name: str, stopped: Callable[[], bool]
-) -> Callable[[tuple[int, Sequence[Probe]]], list[Played]]:
-    worlds, seats = [run.make_world() for _ in range(run.config.evaluate.lanes)], _seats(run, name)
+def _units(
+    steps: Sequence[str], probes: Sequence[Probe], others: Mapping[str, Sequence[Probe]], lanes: int
+) -> Iterator[Unit]:
+    """What is to be played, in the order of `steps`: names of players, and `CHANCE`."""
+    for name in steps:
+        if name == CHANCE:
+            for kind in dict.fromkeys(each.kind for each in probes):
+                yield name, 0, [each for each in probes if each.kind == kind]
+            continue
+        for words in (probes, others[name]):
+            for at in range(0, len(words), lanes):
+                yield name, at, words[at : at + lanes]
 
-    def play(unit: tuple[int, Sequence[Probe]]) -> list[Played]:
-        at, probes = unit
+
+def _in_processes(run: Run, units: Sequence[Unit], stopped: Callable[[], bool]) -> Generator[Done, None, None]:
+    make, workers = partial(_unit_player, replace(run, context=None)), run.config.evaluate.workers
+    yield from map_in_processes(make, units, workers=workers, stopped=stopped, overdue=stopped)
+
+
+def _unit_player(run: Run, stopped: Callable[[], bool]) -> Callable[[Unit], Done]:
+    worlds = [run.make_world() for _ in range(run.config.evaluate.lanes)]
+    seats: dict[str, Callable[..., SolverSeat]] = {}  # of the present player
+
+    def play(unit: Unit) -> Done:
+        name, at, probes = unit
+        if name == CHANCE:
+            worlds[0].reset(Start(seed=probes[0].seed), observers=())  # some worlds know their tasks only then
+            return [], _chance(run, worlds, probes, stopped, probes[0].kind)
+        if name not in seats:
+            seats.clear()
+            seats[name] = _seats(run, name)
         words = "own" if probes[0].other_words is None else "other"
-        return list(ProbePlayer(worlds=worlds, seat=seats(words, at)).play(probes, _is_filmed, stopped))
+        return list(ProbePlayer(worlds=worlds, seat=seats[name](words, at)).play(probes, _is_filmed, stopped)), {}
 
     return play
 
@@ -249,11 +312,13 @@ def _is_filmed(probe: Probe) -> bool:
     return probe.other_words is None and probe.index < FILMED_PROBES_PER_KIND
 
 
-def _play(play: Play, probes: Sequence[Probe], name: str) -> tuple[list[ProbeResult], list[Film]]:
-    with Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}") as progress:
+def _play(
+    player: _Here | _Workers, probes: Sequence[Probe], name: str, words: str = ""
+) -> tuple[list[ProbeResult], list[Film]]:
+    with Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}{words}") as progress:
         results: list[ProbeResult] = []
         films: list[Film] = []
-        for result, film in play(probes):
+        for result, film in player.play(name, probes):
             results.append(result)
             if film is not None:
                 films.append(film)
@@ -261,35 +326,11 @@ def _play(play: Play, probes: Sequence[Probe], name: str) -> tuple[list[ProbeRes
     return results, films
 
 
-def _measure_chance(
-    run: Run, folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], stop: StopRequest
-) -> None:
-    if run.config.evaluate.workers:
-        chance = _chance_by_workers(run, probes, lambda: stop.requested)
-    else:
-        chance = _chance(run, worlds, probes, lambda: stop.requested)
+def _measure_chance(folder: StageFolder, player: _Here | _Workers, probes: Sequence[Probe], stop: StopRequest) -> None:
+    chance = player.chance(probes)
     if stop.requested:
         raise Interrupted("stopped while chance was measured; the same command measures it again")
     write_chance(folder, chance)
-
-
-def _chance_by_workers(run: Run, probes: Sequence[Probe], stopped: Callable[[], bool]) -> dict[str, ChanceLevel]:
-    """As `_chance`, one kind of probe after another in each process, with a stream of random numbers for each kind."""
-    kinds = [[each for each in probes if each.kind == kind] for kind in dict.fromkeys(each.kind for each in probes)]
-    make, levels = partial(_chance_of_kind, replace(run, context=None)), dict[str, ChanceLevel]()
-    for level in map_in_processes(make, kinds, workers=run.config.evaluate.workers, stopped=stopped, overdue=stopped):
-        levels |= level
-    return levels
-
-
-def _chance_of_kind(run: Run, stopped: Callable[[], bool]) -> Callable[[Sequence[Probe]], dict[str, ChanceLevel]]:
-    worlds = [run.make_world() for _ in range(run.config.evaluate.lanes)]
-
-    def measure(probes: Sequence[Probe]) -> dict[str, ChanceLevel]:
-        worlds[0].reset(Start(seed=probes[0].seed), observers=())  # some worlds know their tasks only then
-        return _chance(run, worlds, probes, stopped, probes[0].kind)
-
-    return measure
 
 
 def _chance(

@@ -24,7 +24,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.stage_folder import WORK_LOCK
+from interplay.stages.stage_folder import WORK_LOCK, StageClock
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -72,22 +72,42 @@ def _mark(run: Run) -> None:
         waiting = _unwatched(store, everything)
         done = len(everything) - len(waiting)
         with Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done) as progress:
-            marked = _marked(run, store, waiting, stop)
-            while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
-                kept = [(watch, marks) for watch, marks in batch if marks is not None and _is_listed(store, watch[1])]
-                added = [mark for _, marks in kept for mark in marks]
-                clock.save()
-                store.add_marks(added)
-                # A mark is a rating, too: one that is lost with its line of the journal leaves no rating without marks.
-                store.add_ratings([(episode, rater) for (rater, episode), marks in kept if not marks])
-                done += len(batch)
-                progress.log(done, {"marks": len(added) / len(batch)})
+            found = _marked(run, store, waiting, lambda: stop.requested, config.workers)
+            for episodes, marks in _stored(store, clock, found):
+                done += episodes
+                progress.log(done, {"marks": marks / episodes})
         if done < len(everything):
             raise Interrupted(
                 f"stopped with {done:,} of {len(everything):,} episodes marked; the same command continues"
             )
         marks = sum(mark.rater in config.raters for mark in store.marks(ids))  # not those of variants
         clock.finish(episodes=len(ids), marks=marks)
+
+
+def mark_ahead(run: Run, stopped: Callable[[], bool]) -> Iterator[None]:
+    """Marks the recordings that the store has now, in this process, without finishing the stage: for a process that
+    works while other stages run. Yields after each batch of episodes, and ends early once `stopped` returns True.
+
+    Raises:
+        StageConflict: another process is marking.
+    """
+    with run.stage(STAGE).locked(WORK_LOCK), run.store() as store, run.closing_worlds() as opened:
+        clock, ids = run.begin(STAGE, mark_settings(run)), _to_mark(run, store)
+        waiting = _unwatched(store, [(rater, episode) for rater in run.config.mark.raters for episode in ids])
+        for _ in _stored(store, clock, _marked(opened, store, waiting, stopped, workers=0)):
+            yield
+
+
+def _stored(store: EpisodeStore, clock: StageClock, marked: Iterator[Watched]) -> Iterator[tuple[int, int]]:
+    """Stores what raters have marked, in batches; yields the numbers of episodes and marks of each."""
+    while batch := list(islice(marked, EPISODES_PER_TRANSACTION)):
+        kept = [(watch, marks) for watch, marks in batch if marks is not None and _is_listed(store, watch[1])]
+        added = [mark for _, marks in kept for mark in marks]
+        clock.save()
+        store.add_marks(added)
+        # A mark is a rating, too: one that is lost with its line of the journal leaves no rating without marks.
+        store.add_ratings([(episode, rater) for (rater, episode), marks in kept if not marks])
+        yield len(batch), len(added)
 
 
 def unmarked_episodes(
@@ -138,16 +158,18 @@ def _rate_what_is_listed(store: EpisodeStore, listed: Path, everything: Sequence
     listed.unlink()
 
 
-def _marked(run: Run, store: EpisodeStore, waiting: Sequence[Watch], stop: StopRequest) -> Iterator[Watched]:
-    """Yields the marks of each rater on each episode, in this order, until a signal requests a stop."""
-    if run.config.mark.workers:
+def _marked(
+    run: Run, store: EpisodeStore, waiting: Sequence[Watch], stopped: Callable[[], bool], workers: int
+) -> Iterator[Watched]:
+    """Yields the marks of each rater on each episode, in this order, until `stopped` returns True."""
+    if workers:
         make = partial(_watcher, replace(run, context=None), store.root)
-        found = map_in_processes(make, waiting, workers=run.config.mark.workers, stopped=lambda: stop.requested)
+        found = map_in_processes(make, waiting, workers=workers, stopped=stopped)
         yield from zip(waiting, found, strict=False)
         return
     world = run.make_world()
     for each in waiting:
-        if stop.requested:
+        if stopped():
             return
         yield each, _watched(run, world, store, each)
 

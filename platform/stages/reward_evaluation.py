@@ -178,11 +178,13 @@ def _questions(found: ModelOnHeldOut, rng: np.random.Generator) -> Iterator[_Que
             continue
         episode = found.snapshot.read(meta.id)
         spoke = episode.said(world.spec.solver)
+        answered = [(entry, step) for entry in dialogue(meta) if (step := _answer_step(spoke, entry)) is not None]
+        if not answered:  # a reset takes most of the time
+            continue
         world.reset(Start(state=episode.initial_state), observers=())
-        for entry in dialogue(meta):
+        for entry, step in answered:
             task = world.tasks().load(entry.fields)
-            step = _answer_step(spoke, entry) if task.answer is not None else None
-            if task.answer is None or step is None:
+            if task.answer is None:
                 continue
             wrong = task.misread(world, rng).answer or ""
             if task.rate_answer(wrong) < 0:  # a task without a plausible mistake is its own misreading

@@ -4,15 +4,19 @@ import dataclasses
 import os
 import shutil
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from fake_corridor import assert_same_episode
 from filled_store import episode, filled
 
+from interplay.episodes import episode_catalog
+from interplay.episodes import store as store_module
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
@@ -49,6 +53,30 @@ def test_episodes_are_found_by_their_metadata(tmp_path: Path) -> None:
     assert store.ids(marked=True) == [ids[2]]
     assert store.ids(marked=False, round=1) == [ids[3]]
     assert [entry.steps for entry in store.entries(EpisodeFilter(rounds_before=1))] == [6, 6]
+
+
+def test_metadata_of_intact_files_are_read_without_decoding_the_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, ids = filled(tmp_path)
+    written, damaged = (store.root / store.path(identifier) for identifier in ids[:2])
+    with monkeypatch.context() as without:
+        without.setattr(store_module, "decode", Mock(side_effect=AssertionError("decoded")))
+        assert [meta.id for meta in store.intact_metas()] == sorted(ids)
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:100] + bytes(8) + content[108:])
+    with zipfile.ZipFile(written, "a") as archive:
+        archive.comment = b"another hash, and a whole episode"
+    assert [meta.id for meta in store.intact_metas()] == sorted({*ids} - {ids[1]})
+    assert f"{damaged} is damaged" in caplog.text
+
+
+def test_access_to_a_catalog_does_not_look_files_up_for_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ids = filled(tmp_path)
+    monkeypatch.setattr(episode_catalog, "typed_name", Mock(side_effect=AssertionError("looked up again")))
+    assert store.entry(ids[0]).id == ids[0] and store.ids() == sorted(ids)
 
 
 def test_a_mistyped_path_is_refused_and_makes_no_store(tmp_path: Path) -> None:

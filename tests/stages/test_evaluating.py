@@ -79,9 +79,10 @@ def test_an_evaluation_that_was_stopped_after_its_last_result_shows_its_means_wh
 ) -> None:
     root = copied(evaluated, tmp_path)
     shown, stage = [*PROBES, "tracking.tensorboard=true"], root / "run" / "evaluate"
-    (stage / "bc.json").unlink()
+    for name in ("bc.json", "chance.json"):
+        (stage / name).unlink()
     with monkeypatch.context() as stopped, pytest.raises(Interrupted):
-        stopped.setattr(evaluate_stage, "has_chance", Mock(side_effect=Interrupted("stopped")))
+        stopped.setattr(evaluate_stage, "measure_chance", Mock(side_effect=Interrupted("stopped")))
         evaluate_stage.evaluate(opened(tiny(root, *shown)))
     assert (stage / "bc.json").exists() and not list(stage.glob(EVENT_FILES))
     interplay("evaluate", tiny(root, *shown))
@@ -332,6 +333,27 @@ def test_results_of_an_agent_that_was_trained_meanwhile_are_not_kept(
         "clone was trained on while bc played: from update 4 to 6" in said and "interplay evaluate run.name=run" in said
     )
     assert not (root / "run" / "evaluate" / "bc.json").exists()
+
+
+def test_one_pool_of_processes_plays_for_all_players_what_one_for_each_would(
+    evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools: list[list[str]] = []
+
+    def in_this_process(make: Any, units: Any, **_: Any) -> Any:
+        pools.append([name for name, *_ in units])
+        yield from map(make(lambda: False), units)
+
+    monkeypatch.setattr(evaluate_stage, "map_in_processes", in_this_process)
+    root, settings = copied(evaluated, tmp_path), [*PROBES, "evaluate.lanes=2", "evaluate.workers=1"]
+    shutil.rmtree(root / "run" / "evaluate")
+    interplay("evaluate", tiny(root, *settings))
+    assert [list(dict.fromkeys(pool)) for pool in pools] == [["bc", "chance", "expert"]]
+    at_once = {name: content(root, f"{name}.json") for name in ("bc", "chance", "expert")}
+    for name, found in at_once.items():
+        (root / "run" / "evaluate" / f"{name}.json").unlink()
+        interplay("evaluate", tiny(root, *settings))
+        assert set(pools[-1]) == {name} and content(root, f"{name}.json") == found
 
 
 @pytest.mark.slow
