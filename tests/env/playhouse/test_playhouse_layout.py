@@ -11,7 +11,6 @@ from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import WALKABLE_GAP_M, House, PlacedThing, make_house
 from interplay.env.playhouse.house.objects import OBJECTS
-from interplay.env.playhouse.physics.saved_state import config_hash
 
 CELL = 0.1  # meters
 BODY = 0.24  # meters: an avatar's radius and a little air
@@ -149,9 +148,9 @@ def test_houses_that_have_no_bins_are_as_they_always_were() -> None:
     for stocked in (0.4, 1.0):
         plain = PlayhouseConfig(categories=("ball", "block", "pillow", "duck"), stocked_bins=stocked)
         never = PlayhouseConfig(categories=("ball", "block", "pillow", "duck"), stocked_bins=0.0)
-        assert config_hash(plain) == config_hash(never)
+        assert plain.physics_hash == never.physics_hash
         assert all(make_house(plain, seed) == make_house(never, seed) for seed in range(5))
-    assert config_hash(PlayhouseConfig()) != config_hash(PlayhouseConfig(stocked_bins=0.5))
+    assert PlayhouseConfig().physics_hash != PlayhouseConfig(stocked_bins=0.5).physics_hash
 
 
 def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
@@ -160,7 +159,7 @@ def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
         categories=("ball", "block", "pillow", "duck"), colors=("red", "yellow", "green", "blue", "purple"),
         sizes=("large",), on_surfaces=0.0, setter_visible=False, start_in_corner=True,
     )  # fmt: skip
-    assert config_hash(config) == "9e52758977233b2c"
+    assert config.physics_hash == "9e52758977233b2c"
     named = [(thing.color, thing.category.name) for thing in make_house(config, 1).objects]
     assert named == [("yellow", "pillow"), ("purple", "ball"), ("red", "ball"), ("green", "duck")]
 
