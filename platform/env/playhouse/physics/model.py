@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from interplay.env.arrays import Float64Array
+from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, thick_walls
@@ -100,8 +102,11 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
             _make_static(geom, touches)
     owners = [-1] * (2 + len(house.walls) + len(thick))  # by geom, in MuJoCo's numbering: body by body
     for thing in house.furniture:
-        for part in thing.category.proxies:
-            _make_static(_shape_geom(spec.worldbody.add_geom(), thing, part, placed=True), STATIC | THICK)
+        for proxy in _proxies(thing.category.name, thing.size, thing.yaw):
+            geom = spec.worldbody.add_geom()
+            geom.type, geom.size, offset, geom.quat = proxy
+            geom.pos = np.array(thing.position) + offset
+            _make_static(geom, STATIC | THICK)
             owners.append(thing.index)
     for player, start in enumerate(house.starts):
         _add_avatar(spec, player, start, solid=setter_solid or player == 1)
@@ -153,20 +158,33 @@ def _make_static(geom: mujoco.MjsGeom, touches: int) -> None:
     geom.friction = (0.9, 0.01, 0.002)
 
 
-def _shape_geom(geom: mujoco.MjsGeom, thing: PlacedThing, part: BodyPart, *, placed: bool) -> mujoco.MjsGeom:
-    """Sets the shape of one collision proxy, in the house's frame if `placed`, otherwise in the thing's own."""
-    rotation, offset = part.rotation(), np.array(part.offset) * thing.scale
-    if placed:
-        cos, sin = np.cos(thing.yaw), np.sin(thing.yaw)
+class _Proxy(NamedTuple):
+    """Shape of a collision proxy, in the frame of its thing or, if that is turned, around its center."""
+
+    type: mujoco.mjtGeom
+    size: Float64Array
+    offset: Float64Array
+    quaternion: Float64Array
+
+
+@lru_cache(maxsize=1024)  # furniture is turned by quarters
+def _proxies(category: str, size: str, yaw: float | None = None) -> tuple[_Proxy, ...]:
+    """The collision proxies of a thing, turned by `yaw` unless it is None."""
+    return tuple(_proxy(part, SIZES[size], yaw) for part in CATEGORIES[category].proxies)
+
+
+def _proxy(part: BodyPart, scale: float, yaw: float | None) -> _Proxy:
+    rotation, offset = part.rotation(), np.array(part.offset) * scale
+    if yaw is not None:
+        cos, sin = np.cos(yaw), np.sin(yaw)
         turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
-        rotation, offset = turn @ rotation, np.array(thing.position) + turn @ offset
+        rotation, offset = turn @ rotation, turn @ offset
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, rotation.flatten())
-    half = np.array(part.half) * thing.scale
-    geom.type = _GEOMS[part.primitive]
-    geom.size = (half[0], half[2], 0.0) if part.primitive == "cylinder" else half
-    geom.pos, geom.quat = offset, quaternion
-    return geom
+    half = np.array(part.half) * scale
+    if part.primitive == "cylinder":
+        half = np.array([half[0], half[2], 0.0])
+    return _Proxy(_GEOMS[part.primitive], half, offset, quaternion)
 
 
 def _add_avatar(spec: mujoco.MjSpec, player: int, start: tuple[float, float, float], *, solid: bool) -> None:
@@ -194,8 +212,9 @@ def _add_object(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
     joint.damping = (AIR_DAMPING, 0.0, 0.0)  # a polynomial of the speed
     rolls = thing.category.shape in ("sphere", "cylinder")
     thickness, width, _ = sorted(thing.half_extents)
-    for part in thing.category.proxies:
-        geom = _shape_geom(body.add_geom(), thing, part, placed=False)
+    for proxy in _proxies(thing.category.name, thing.size):
+        geom = body.add_geom()
+        geom.type, geom.size, geom.pos, geom.quat = proxy
         geom.density = thing.category.density
         geom.contype, geom.conaffinity = OBJECT, STATIC | OBJECT | sum(AVATARS)
         geom.condim = 6 if rolls else 3

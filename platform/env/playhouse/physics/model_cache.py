@@ -49,7 +49,8 @@ class ModelCache:
             compiled = build_model(house, setter_solid=self._setter_solid)
             data = mujoco.MjData(compiled.model)
             for index, kind in enumerate(kinds):
-                self._rows.setdefault(kind, _rows(compiled, index))
+                if kind not in self._rows:
+                    self._rows[kind] = _rows(compiled, index)
         self._kept[structure] = compiled, data
         if len(self._kept) > KEPT_MODELS:
             del self._kept[next(iter(self._kept))]
