@@ -1,8 +1,8 @@
 """MuJoCo model of one house.
 
-A house compiles in under a millisecond, so each house gets its own minimal model: static geoms for walls and furniture,
-one free body per object, and per player an avatar on two slide joints and a hand. A hand is a mocap body with one weld
-to every object; a grasp activates the weld.
+Each house gets a minimal model, which compiles in about a millisecond: static geoms for walls and furniture, one free
+body per object, and per player an avatar on two slide joints and a hand. A hand is a mocap body with one weld to every
+object; a grasp activates the weld. `ModelCache` avoids compilations.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class HouseModel:
         halves = (np.abs(rotations) @ boxes[:, 3:, None])[..., 0]
         lows, highs = centers - halves, centers + halves
         low_enough = lows[:, 2] <= AVATAR_FLOOR_GAP_M + 2 * AVATAR_HALF_HEIGHT_M + MARGIN_M
-        return np.concatenate([lows[:, :2], highs[:, :2]], axis=1)[low_enough]
+        bounds: Float64Array = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)[low_enough]
+        return bounds
 
 
 def build_model(house: House, *, setter_solid: bool) -> HouseModel:

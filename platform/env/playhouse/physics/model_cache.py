@@ -1,7 +1,7 @@
 """Models of houses that differ only in their loose objects are compiled once, and rewritten for each house.
 
-To rewrite a model takes a tenth of the time of compiling one, and gives the same numbers, bit for bit. Nothing is
-allocated: the simulation of the next house runs on the arrays of an earlier one.
+Rewriting a model takes a tenth of the time of compiling it and of allocating its data, and gives the same numbers, bit
+for bit. The simulation of the next house runs on the arrays of an earlier one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.model import SLEEPS, HouseModel, build_model, upright_quaternion
 
-KEPT_MODELS = 8  # of the houses simulated last, 0.1 MB each
+KEPT_MODELS = 4  # of the houses simulated last, with their data 0.2 MB each
 
 # Arrays of a model, by body and by geom, in which the rows of an object depend on its category and size. What depends
 # on these and on places is left to `mj_setConst`.
@@ -29,7 +29,7 @@ _Rows = tuple[NDArray[np.generic], ...]  # of one object: in each of `_BODY_ARRA
 
 
 class ModelCache:
-    """Compiled models of the houses of one world. Not thread-safe."""
+    """Models of the houses of one world, and the data of their simulations. Not thread-safe."""
 
     def __init__(self, *, setter_solid: bool) -> None:
         self._setter_solid = setter_solid
@@ -37,8 +37,8 @@ class ModelCache:
         self._rows: dict[tuple[str, str], _Rows] = {}  # by category and size
 
     def get(self, house: House) -> tuple[HouseModel, mujoco.MjData]:
-        """The model of a house, and data in its initial state. They may be those that `get` returned before: only the
-        simulation of the last house can still be stepped."""
+        """Returns the model of a house, and data in its initial state. Both may be those of an earlier house, whose
+        simulation must not be used any more."""
         kinds = [(thing.category.name, thing.size) for thing in house.objects]
         structure = _structure(house)
         found = self._kept.pop(structure, None)
@@ -92,6 +92,7 @@ def _rewrite(compiled: HouseModel, data: mujoco.MjData, house: House, objects: S
     model.qpos0[4:] = model.qpos_spring[4:] = poses.ravel()
     model.tree_sleep_policy[2:] = SLEEPS
     mujoco.mj_setConst(model, data)
-    # The compiler adds this up in the same order; the solver's tolerance depends on it.
+    # Added up in the compiler's order; the solver's tolerance depends on it. The means of mass and size are those of an
+    # earlier house: only MuJoCo's own renderer reads them.
     model.stat.meaninertia = np.cumsum(model.dof_M0)[-1] / model.nv
     mujoco.mj_resetData(model, data)
