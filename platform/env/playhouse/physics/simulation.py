@@ -115,7 +115,7 @@ class Simulation:
     """MuJoCo simulation of one house with two players."""
 
     def __init__(self, house: House, config: PlayhouseConfig, models: ModelCache | None = None) -> None:
-        """`models`: of earlier simulations of these settings, of which the last one must not be used any more."""
+        """`models`: those of earlier simulations of these settings, which must not be used any more."""
         self.house = house
         self.config = config
         if models is None:
