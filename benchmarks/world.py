@@ -40,6 +40,7 @@ from interplay.env.world import Action, Start
 
 DEMO = PlayhouseConfig(
     rooms=(1, 1),
+    room_size=(3.6, 3.6),  # one size, as in env=room: the physics of a new house reuse the model of an earlier one
     furniture=(0, 0),
     objects=(4, 5),
     unique_colors=True,

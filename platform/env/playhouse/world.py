@@ -17,6 +17,7 @@ from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.language.templates import swap_sides
 from interplay.env.playhouse.physics import saved_state
 from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
+from interplay.env.playhouse.physics.model_cache import ModelCache
 from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, NOOP_MOVE, Moment, Move, Simulation, furnished
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.scene import Scene
@@ -49,6 +50,7 @@ class Playhouse(World):
             utterances=True,
             poses=saved_state.poses_length(config),
         )
+        self._models = ModelCache(setter_solid=config.setter_visible)
         self._episode: _Episode | None = None
         self._steppable = False
         self._moment: Moment | None = None
@@ -60,7 +62,7 @@ class Playhouse(World):
             self._restore(start.state).physics()
         else:
             assert start.seed is not None, "a Start has a seed or a state"
-            self._episode = _Episode(make_house(self.config, start.seed), self.config)
+            self._episode = self._new_episode(start.seed)
             self._episode.physics().save()  # reloads the simulation, so that a later restore is bit-identical
         self._steppable = True
         self._clear_cache()
@@ -75,9 +77,12 @@ class Playhouse(World):
         """Makes the saved episode the current one; its physics are built and loaded at their first use."""
         saved = saved_state.from_bytes(state, self.config)
         if self._episode is None or self._episode.house.seed != saved.seed:
-            self._episode = _Episode(make_house(self.config, saved.seed), self.config)
+            self._episode = self._new_episode(saved.seed)
         self._episode.restore(saved)
         return self._episode
+
+    def _new_episode(self, seed: int) -> _Episode:
+        return _Episode(make_house(self.config, seed), self.config, self._models)
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         episode = self._steppable_episode()
@@ -253,8 +258,8 @@ def hide_setter(avatars: NDArray[np.float32]) -> NDArray[np.float32]:
 class _Episode:
     """State of one episode. Its physics are built at their first use: redrawing recorded moments needs none."""
 
-    def __init__(self, house: House, config: PlayhouseConfig) -> None:
-        self.house, self._config = house, config
+    def __init__(self, house: House, config: PlayhouseConfig, models: ModelCache) -> None:
+        self.house, self._config, self._models = house, config, models
         self.furnished = furnished(house)
         self.ground_truth = GroundTruth(house, config.view[0] / 2)
         self.frame = 0
@@ -270,7 +275,7 @@ class _Episode:
     def physics(self) -> Simulation:
         """The simulation, in the state restored last. Raises ValueError if it is of another version."""
         if self._simulation is None:
-            self._simulation = Simulation(self.house, self._config)
+            self._simulation = Simulation(self.house, self._config, self._models)
         if self._unloaded is not None:
             saved, self._unloaded = self._unloaded, None
             self._load(self._simulation, saved)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion, obstacles
+from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 
@@ -108,7 +108,7 @@ def test_walls_and_furniture_are_obstacles_but_lintels_are_not() -> None:
     world = Playhouse(PlayhouseConfig(rooms=(2, 2)))
     world.reset(Start(seed=0), observers=())
     simulation = world.simulation
-    boxes = obstacles(simulation.model)
+    boxes = simulation.compiled.obstacles
     for wall in world.house.walls:
         low, high = (np.array(wall.center[:2]) + sign * np.array(wall.half[:2]) for sign in (-1, 1))
         listed = np.isclose(boxes, [*low, *high]).all(axis=1).any()

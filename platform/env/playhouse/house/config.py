@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import picture_problem
@@ -17,6 +20,19 @@ MAX_FURNITURE_PER_ROOM = 5  # more would block the room
 MAX_OBJECTS = 24
 
 Range = tuple[int, int]
+
+# Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
+_HASHED_NAMES = {"colors": "colours", "unique_colors": "unique_colours", "start_in_corner": "overlook"}
+# Settings of rendering, contact tracking, names and scripted solvers, which a saved state does not depend on.
+_WITHOUT_EFFECT = (
+    "image",
+    "field_of_view",
+    "antialias",
+    "components",
+    "track_contacts",
+    "name_weights",
+    "look_before_answering",
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +107,16 @@ class PlayhouseConfig:
     def most_things(self) -> int:
         """Maximum number of things (furniture and objects) in a house of these settings."""
         return self.rooms[1] * self.furniture[1] + self.objects[1]
+
+    @cached_property
+    def physics_hash(self) -> str:
+        """Hash of the settings that determine houses and their physics."""
+        fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(self).items()}
+        for name in _WITHOUT_EFFECT:
+            del fields[name]
+        if not self.may_stock_bins:
+            del fields["stocked_bins"]  # no effect here, and older saved states do not have it
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _ranges(config: PlayhouseConfig) -> Iterable[str]:

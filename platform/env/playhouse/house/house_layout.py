@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class _LayoutSampler:
         """Places up to `count` different pieces, as many as fit, the identifying one first."""
         names = FURNISHING[self.rooms[room].kind]
         placed = 0
-        for i in sorted(self.rng.permutation(len(names)), key=lambda i: i > 0):
+        for i in sorted(self.rng.permutation(len(names)).tolist(), key=lambda i: i > 0):
             if placed == count:
                 return
             placed += self._place_furniture(room, CATEGORIES[names[i]])
@@ -233,7 +233,7 @@ class _LayoutSampler:
     def _place_on_floor(self, thing: PlacedThing) -> None:
         radius = thing.radius
         for attempt in range(20 * MAX_TRIES):
-            room = int(self.rng.integers(len(self.rooms)))
+            room = self._sample_room()
             middle = self._sample_point(room, radius + WALL_GAP_M)
             apart = OBJECT_GAP_M if attempt < MAX_TRIES else OBJECT_GAP_M / 2
             if self._free(middle, radius, apart):
@@ -248,12 +248,13 @@ class _LayoutSampler:
         the room."""
         spots: list[tuple[float, float, float]] = []
         for attempt in range(40 * MAX_TRIES):
-            room = int(self.rng.integers(len(self.rooms)))
+            room = self._sample_room()
             corner = start_in_corner and attempt < 20 * MAX_TRIES  # all corners may be taken
             middle = self._sample_corner(room) if corner else self._sample_point(room, START_CLEARANCE_M)
             clearance = START_CLEARANCE_M if attempt < 20 * MAX_TRIES else START_CLEARANCE_M / 1.5
-            apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
-            if apart and self._free(middle, 0.0, clearance, keep_doors=False):
+            if spots and math.dist(middle, spots[0][:2]) <= 1.0:
+                continue
+            if self._free(middle, 0.0, clearance, keep_doors=False):
                 sample_yaw = self._sample_yaw_to_middle if start_in_corner else self._sample_open_yaw
                 spots.append((*middle, sample_yaw(room, middle)))
                 if len(spots) == 2:
@@ -261,23 +262,28 @@ class _LayoutSampler:
         raise ValueError("no free floor for the players to stand on: lower objects or furniture, or raise room_size")
 
     def _free(self, middle: XY, radius: float, apart: float, keep_doors: bool = True) -> bool:
-        if keep_doors and any(are_closer(middle, middle, *zone, radius) for zone in self.clear_zones):
-            return False
-        if any(are_closer(middle, middle, *footprint, radius + apart) for footprint in self.footprints):
-            return False
+        for low, high in self.clear_zones if keep_doors else ():
+            if are_closer(middle, middle, low, high, radius):
+                return False
+        for low, high in self.footprints:
+            if are_closer(middle, middle, low, high, radius + apart):
+                return False
         return all(math.dist(middle, other) >= radius + size + apart for other, size in self.object_footprints)
+
+    def _sample_room(self) -> int:
+        return int(self.rng.integers(len(self.rooms))) if len(self.rooms) > 1 else 0  # from one, nothing is drawn
 
     def _sample_point(self, room: int, margin: float) -> XY:
         plan = self.rooms[room]
-        x, y = (float(self.rng.uniform(plan.low[k] + margin, plan.high[k] - margin)) for k in (0, 1))
-        return x, y
+        x = float(self.rng.uniform(plan.low[0] + margin, plan.high[0] - margin))
+        return x, float(self.rng.uniform(plan.low[1] + margin, plan.high[1] - margin))
 
     def _sample_corner(self, room: int) -> XY:
         """Samples a point in one of the corners."""
         plan = self.rooms[room]
-        away = self.rng.uniform(START_CLEARANCE_M, CORNER_M, size=2)
-        x, y = (float(plan.low[k] + away[k] if self.rng.random() < 0.5 else plan.high[k] - away[k]) for k in (0, 1))
-        return x, y
+        away_x, away_y = self.rng.uniform(START_CLEARANCE_M, CORNER_M, size=2).tolist()
+        x = plan.low[0] + away_x if self.rng.random() < 0.5 else plan.high[0] - away_x
+        return x, plan.low[1] + away_y if self.rng.random() < 0.5 else plan.high[1] - away_y
 
     def _sample_yaw_to_middle(self, room: int, middle: XY) -> float:
         """Samples a yaw towards the room's center, with a spread."""
@@ -301,7 +307,8 @@ class _LayoutSampler:
         """Adds a thing at the height `bottom` of its underside, with a yaw at random unless it is given."""
         yaw = self._sample_yaw() if yaw is None else yaw
         position = (*middle, bottom + thing.half_extents[2])
-        self.things.append(replace(thing, index=len(self.things), room=room, position=position, yaw=yaw))
+        index = len(self.things)
+        self.things.append(PlacedThing(index, thing.category, thing.color, thing.size, room, position, yaw))
 
 
 def _unplaced(category: Category, color: str, size: str) -> PlacedThing:

@@ -132,7 +132,12 @@ def _adjacent_corner(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.G
 
 def are_closer(low: XY, high: XY, other_low: XY, other_high: XY, gap: float) -> bool:
     """Whether two rectangles are closer than `gap` on both axes."""
-    return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
+    return (
+        low[0] < other_high[0] + gap
+        and other_low[0] < high[0] + gap
+        and low[1] < other_high[1] + gap
+        and other_low[1] < high[1] + gap
+    )
 
 
 def _decorate(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:

@@ -20,20 +20,16 @@ from interplay.env.arrays import Float64Array
 from interplay.env.compiled import compiled, inlined
 from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, STRAFE, YAW
 from interplay.env.playhouse.physics.model import (
-    AVATAR_FLOOR_GAP_M,
-    AVATAR_HALF_HEIGHT_M,
     AVATAR_RADIUS_M,
     EYE_HEIGHT_M,
     GRASP_AIM_RAD,
+    MARGIN_M,
     MAX_PITCH_RAD,
     MIN_PITCH_RAD,
     REACH_M,
-    STATIC,
     SUBSTEPS_PER_FRAME,
     HouseModel,
 )
-
-MARGIN_M = 0.001  # least gap; far above the tolerance of MuJoCo's search for contacts
 
 # Why `FreeMotion.advance` stopped: after the last frame; before a frame in which a hand may grasp something; in a frame
 # in which something may touch, with its moves applied and its physics still to do.
@@ -221,7 +217,10 @@ class FreeMotion:
                 *(data.qpos, data.qvel, data.ctrl, data.tree_asleep, data.xfrc_applied),
                 *(data.qacc, data.qacc_smooth, data.qacc_warmstart),
             ),
-            (*(starts, model.body_contype[avatars] != 0, obstacles(model)), *(data.qpos[4:].reshape(-1, 7), radii)),
+            (
+                *(starts, model.body_contype[avatars] != 0, compiled_model.obstacles),
+                *(data.qpos[4:].reshape(-1, 7), radii),
+            ),
             np.empty((3, 4)),
             self._constants,
             self._columns,
@@ -239,21 +238,3 @@ class FreeMotion:
         """
         frame, reason, self._data.time = _advance(moves, frame, moved, self._data.time, *self._arguments)
         return frame, reason
-
-
-def obstacles(model: mujoco.MjModel) -> Float64Array:
-    """Bounds of walls and furniture at the height of the avatars, [N, 4]: low x, low y, high x, high y."""
-    rows = []
-    turn = np.empty(9)
-    top = AVATAR_FLOOR_GAP_M + 2 * AVATAR_HALF_HEIGHT_M + MARGIN_M
-    for geom in np.flatnonzero((model.geom_bodyid == 0) & ((model.geom_contype & STATIC) != 0)):
-        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:
-            continue  # floor and ceiling, which an avatar never touches
-        mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-        rotation = turn.reshape(3, 3)
-        center = model.geom_pos[geom] + rotation @ model.geom_aabb[geom, :3]
-        half = np.abs(rotation) @ model.geom_aabb[geom, 3:]
-        low, high = center - half, center + half
-        if low[2] <= top:
-            rows.append((low[0], low[1], high[0], high[1]))
-    return np.array(rows, np.float64).reshape(-1, 4)

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Float64Array
 from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW, YAW
 from interplay.env.playhouse.house.category import XYZ
 from interplay.env.playhouse.physics.free_motion import is_any_in_reach
@@ -48,8 +49,15 @@ def gaze_direction(yaw: float, pitch: float) -> XYZ:
 class Hand:
     """One player's hand in a simulation. Objects are numbered as in `House.objects`."""
 
-    def __init__(self, player: int, compiled: HouseModel, data: mujoco.MjData, must_open: NDArray[np.bool_]) -> None:
-        """must_open: [2], by player; changed here and by `FreeMotion`."""
+    def __init__(
+        self,
+        player: int,
+        compiled: HouseModel,
+        data: mujoco.MjData,
+        must_open: NDArray[np.bool_],
+        radii: Float64Array,
+    ) -> None:
+        """must_open: [2], by player; changed here and by `FreeMotion`. radii: of `bounding_radii`."""
         self.player = player
         self.compiled = compiled
         self.model = compiled.model
@@ -62,18 +70,13 @@ class Hand:
         self._qpos = data.qpos[4:].reshape(objects, 7)
         self._qvel = data.qvel[4:].reshape(objects, 6)
         self._body = compiled.avatar_bodies[player]
-        self._bodies = [int(self.model.geom_bodyid[geoms[0]]) for geoms in compiled.object_geoms]
         self._position = data.mocap_pos[player]
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
-        self._is_thin = [bool(self.model.geom_conaffinity[geoms[0]] & THICK) for geoms in compiled.object_geoms]
-        walls = self.model.geom_contype == THICK
-        middles, halves = self.model.geom_pos[walls], self.model.geom_size[walls]
-        self._walls = middles - halves, middles + halves  # corners of the thick walls, [W, 3] each
-        at, bounds = self.model.geom_pos, self.model.geom_rbound
-        balls = [max(float(np.linalg.norm(at[g]) + bounds[g]) for g in geoms) for geoms in compiled.object_geoms]
-        self.radii = np.array(balls, np.float64)  # of the bounding balls around the objects' centers, meters
+        affinities = self.model.geom_conaffinity.tolist()
+        self._is_thin = [bool(affinities[geoms[0]] & THICK) for geoms in compiled.object_geoms]
+        self._radii = radii
 
     @property
     def must_open(self) -> bool:
@@ -129,7 +132,7 @@ class Hand:
 
         The other hand must then open before it can grasp again.
         """
-        if not is_any_in_reach(self._qpos, self.radii, eye, look, REACH_M, GRASP_AIM_RAD):
+        if not is_any_in_reach(self._qpos, self._radii, eye, look, REACH_M, GRASP_AIM_RAD):
             return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
@@ -154,7 +157,7 @@ class Hand:
         self.holds = obj
         self.data.eq_active[self.compiled.weld(self.player, obj)] = 1
         self._collide(obj, False)
-        self.data.xfrc_applied[self._bodies[obj], 2] = WAKE_FORCE_N
+        self.data.xfrc_applied[self.compiled.object_bodies[obj], 2] = WAKE_FORCE_N
 
     def _carry(self, eye: XYZ, look: XYZ, move: Sequence[float]) -> None:
         assert self.holds is not None
@@ -178,8 +181,9 @@ class Hand:
 
     def _wall_distance(self, eye: XYZ, look: XYZ) -> float:
         """Distance from the eye to the nearest thick wall along the gaze, meters; inf without one."""
+        lows, highs = self.compiled.thick_walls
         along = np.where(np.abs(look) > 1e-9, look, 1e-9)
-        one, other = (self._walls[0] - eye) / along, (self._walls[1] - eye) / along
+        one, other = (lows - eye) / along, (highs - eye) / along
         enters, leaves = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
         ahead = enters[(enters < leaves) & (enters > 0.0)]
         return float(ahead.min(initial=math.inf))
@@ -202,7 +206,7 @@ class Hand:
         """Releases the object, which ignores collisions with the avatar until the two no longer overlap."""
         assert self.holds is not None
         self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
-        self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
+        self.data.xfrc_applied[self.compiled.object_bodies[self.holds], 2] = 0.0
         self.released, self.holds = self.holds, None
 
     def lose_object(self) -> None:
@@ -213,7 +217,7 @@ class Hand:
     def _stop_ignoring(self, eye: XYZ) -> None:
         assert self.released is not None
         x, y = self._qpos[self.released, :2].tolist()
-        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS_M + self.radii[self.released]:
+        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS_M + self._radii[self.released]:
             self._collide(self.released, True)
             self.released = None
 

@@ -1,8 +1,8 @@
 """MuJoCo model of one house.
 
-A house compiles in under a millisecond, so each house gets its own minimal model: static geoms for walls and furniture,
-one free body per object, and per player an avatar on two slide joints and a hand. A hand is a mocap body with one weld
-to every object; a grasp activates the weld.
+Each house gets a minimal model, which compiles in about a millisecond: static geoms for walls and furniture, one free
+body per object, and per player an avatar on two slide joints and a hand. A hand is a mocap body with one weld to every
+object; a grasp activates the weld. `ModelCache` avoids compilations.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
+from interplay.env.arrays import Float64Array
+from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, thick_walls
@@ -26,6 +30,7 @@ HARD_IMPEDANCE = (0.95, 0.98)  # of a thin object's contacts; MuJoCo's default (
 AVATAR_RADIUS_M = 0.22
 AVATAR_HALF_HEIGHT_M = 0.72
 AVATAR_FLOOR_GAP_M = 0.02
+MARGIN_M = 0.001  # least gap of an avatar that touches nothing; far above the tolerance of MuJoCo's search for contacts
 AVATAR_MASS_KG = 40.0
 AVATAR_GAIN = 500.0  # N s / m: reaches full speed within a few frames
 AVATAR_MAX_FORCE_N = 400.0
@@ -38,6 +43,8 @@ GRASP_AIM_RAD = 0.05  # angular tolerance of a grasp in each direction
 STATIC, OBJECT, THICK = 1, 2, 16  # thin and slim objects collide with thick walls instead of the true ones
 AVATARS = (4, 8)
 
+SLEEPS, WAKES = int(mujoco.mjtSleepPolicy.mjSLEEP_INIT), int(mujoco.mjtSleepPolicy.mjSLEEP_ALLOWED)  # of an object
+
 BOX, CYLINDER, SPHERE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_SPHERE
 _GEOMS = {"box": BOX, "cylinder": CYLINDER, "ellipsoid": SPHERE}
 
@@ -48,13 +55,38 @@ class HouseModel:
 
     model: mujoco.MjModel
     geom_thing: tuple[int, ...]  # by geom: the index of the thing it belongs to, -1 for walls, floor and avatars
-    object_geoms: tuple[tuple[int, ...], ...]  # by object
+    object_geoms: tuple[tuple[int, ...], ...]  # by object; the last geoms, one object after another
+    object_bodies: tuple[int, ...]  # the last bodies
     avatar_bodies: tuple[int, int]
 
     def weld(self, player: int, obj: int) -> int:
         """Index of the weld between a player's hand and an object."""
         objects = len(self.object_geoms)
         return player * objects + obj
+
+    @cached_property
+    def thick_walls(self) -> tuple[Float64Array, Float64Array]:
+        """Low and high corners of the thick walls, [W, 3] each."""
+        walls = self.model.geom_contype == THICK
+        middles, halves = self.model.geom_pos[walls], self.model.geom_size[walls]
+        return middles - halves, middles + halves
+
+    @cached_property
+    def obstacles(self) -> Float64Array:
+        """Bounds of walls and furniture at the height of the avatars, [N, 4]: low x, low y, high x, high y."""
+        model = self.model
+        upright = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE  # an avatar never touches floor and ceiling
+        static = np.flatnonzero((model.geom_bodyid == 0) & ((model.geom_contype & STATIC) != 0) & upright)
+        turns = np.empty((len(static), 9))
+        for turn, quaternion in zip(turns, model.geom_quat[static], strict=True):
+            mujoco.mju_quat2Mat(turn, quaternion)
+        rotations, boxes = turns.reshape(-1, 3, 3), model.geom_aabb[static]
+        centers = model.geom_pos[static] + (rotations @ boxes[:, :3, None])[..., 0]
+        halves = (np.abs(rotations) @ boxes[:, 3:, None])[..., 0]
+        lows, highs = centers - halves, centers + halves
+        low_enough = lows[:, 2] <= AVATAR_FLOOR_GAP_M + 2 * AVATAR_HALF_HEIGHT_M + MARGIN_M
+        bounds: Float64Array = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)[low_enough]
+        return bounds
 
 
 def build_model(house: House, *, setter_solid: bool) -> HouseModel:
@@ -66,11 +98,16 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
     thick = thick_walls(house.rooms, house.walls)
     for walls, touches in ((house.walls, STATIC), (thick, THICK)):
         for wall in walls:
-            _make_static(spec.worldbody.add_geom(type=BOX, pos=wall.center, size=wall.half), touches)
+            geom = spec.worldbody.add_geom()  # attributes are set in a tenth of the time that arguments take
+            geom.type, geom.pos, geom.size = BOX, wall.center, wall.half
+            _make_static(geom, touches)
     owners = [-1] * (2 + len(house.walls) + len(thick))  # by geom, in MuJoCo's numbering: body by body
     for thing in house.furniture:
-        for part in thing.category.proxies:
-            _make_static(_shape_geom(spec.worldbody.add_geom(), thing, part, placed=True), STATIC | THICK)
+        for proxy in _proxies(thing.category.name, thing.size, thing.yaw):
+            geom = spec.worldbody.add_geom()
+            geom.type, geom.size, offset, geom.quat = proxy
+            geom.pos = np.array(thing.position) + offset
+            _make_static(geom, STATIC | THICK)
             owners.append(thing.index)
     for player, start in enumerate(house.starts):
         _add_avatar(spec, player, start, solid=setter_solid or player == 1)
@@ -85,7 +122,19 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
     _add_welds(spec, [f"thing{thing.index}" for thing in house.objects])
     model = spec.compile()
     avatars = model.body("avatar0").id, model.body("avatar1").id
-    return HouseModel(model, tuple(owners), tuple(geoms), avatars)
+    bodies = tuple(range(model.nbody - len(geoms), model.nbody))
+    return HouseModel(model, tuple(owners), tuple(geoms), bodies, avatars)
+
+
+def bounding_radii(compiled: HouseModel) -> Float64Array:
+    """Radii of the bounding balls around the objects' centers, [K], meters."""
+    at, bounds = compiled.model.geom_pos, compiled.model.geom_rbound
+    balls = [max(float(np.linalg.norm(at[g]) + bounds[g]) for g in geoms) for geoms in compiled.object_geoms]
+    return np.array(balls, np.float64)
+
+
+def upright_quaternion(yaw: float) -> tuple[float, float, float, float]:
+    return float(np.cos(yaw / 2)), 0.0, 0.0, float(np.sin(yaw / 2))
 
 
 def _set_options(spec: mujoco.MjSpec) -> None:
@@ -110,20 +159,33 @@ def _make_static(geom: mujoco.MjsGeom, touches: int) -> None:
     geom.friction = (0.9, 0.01, 0.002)
 
 
-def _shape_geom(geom: mujoco.MjsGeom, thing: PlacedThing, part: BodyPart, *, placed: bool) -> mujoco.MjsGeom:
-    """Sets the shape of one collision proxy, in the house's frame if `placed`, otherwise in the thing's own."""
-    rotation, offset = part.rotation(), np.array(part.offset) * thing.scale
-    if placed:
-        cos, sin = np.cos(thing.yaw), np.sin(thing.yaw)
+class _Proxy(NamedTuple):
+    """Shape of a collision proxy, in the frame of its thing or, if that is turned, around its center."""
+
+    type: mujoco.mjtGeom
+    size: Float64Array
+    offset: Float64Array
+    quaternion: Float64Array
+
+
+@lru_cache(maxsize=1024)  # furniture is turned by quarters
+def _proxies(category: str, size: str, yaw: float | None = None) -> tuple[_Proxy, ...]:
+    """The collision proxies of a thing, turned by `yaw` unless it is None."""
+    return tuple(_proxy(part, SIZES[size], yaw) for part in CATEGORIES[category].proxies)
+
+
+def _proxy(part: BodyPart, scale: float, yaw: float | None) -> _Proxy:
+    rotation, offset = part.rotation(), np.array(part.offset) * scale
+    if yaw is not None:
+        cos, sin = np.cos(yaw), np.sin(yaw)
         turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
-        rotation, offset = turn @ rotation, np.array(thing.position) + turn @ offset
+        rotation, offset = turn @ rotation, turn @ offset
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, rotation.flatten())
-    half = np.array(part.half) * thing.scale
-    geom.type = _GEOMS[part.primitive]
-    geom.size = (half[0], half[2], 0.0) if part.primitive == "cylinder" else half
-    geom.pos, geom.quat = offset, quaternion
-    return geom
+    half = np.array(part.half) * scale
+    if part.primitive == "cylinder":
+        half = np.array([half[0], half[2], 0.0])
+    return _Proxy(_GEOMS[part.primitive], half, offset, quaternion)
 
 
 def _add_avatar(spec: mujoco.MjSpec, player: int, start: tuple[float, float, float], *, solid: bool) -> None:
@@ -145,15 +207,15 @@ def _add_avatar(spec: mujoco.MjSpec, player: int, start: tuple[float, float, flo
 
 
 def _add_object(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
-    turn = (float(np.cos(thing.yaw / 2)), 0.0, 0.0, float(np.sin(thing.yaw / 2)))
-    body = spec.worldbody.add_body(name=f"thing{thing.index}", pos=thing.position, quat=turn)
-    body.sleep = mujoco.mjtSleepPolicy.mjSLEEP_INIT
+    body = spec.worldbody.add_body(name=f"thing{thing.index}", pos=thing.position, quat=upright_quaternion(thing.yaw))
+    body.sleep = mujoco.mjtSleepPolicy(SLEEPS)
     joint = body.add_freejoint()
     joint.damping = (AIR_DAMPING, 0.0, 0.0)  # a polynomial of the speed
     rolls = thing.category.shape in ("sphere", "cylinder")
     thickness, width, _ = sorted(thing.half_extents)
-    for part in thing.category.proxies:
-        geom = _shape_geom(body.add_geom(), thing, part, placed=False)
+    for proxy in _proxies(thing.category.name, thing.size):
+        geom = body.add_geom()
+        geom.type, geom.size, geom.pos, geom.quat = proxy
         geom.density = thing.category.density
         geom.contype, geom.conaffinity = OBJECT, STATIC | OBJECT | sum(AVATARS)
         geom.condim = 6 if rolls else 3

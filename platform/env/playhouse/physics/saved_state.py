@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +19,6 @@ VERSION = 1
 MAGIC_BYTES, WHAT = b"playhouse", "Playhouse"
 POSE_HEADER_LENGTH = 1 + 8 + 2  # time, two avatars, two hands
 OBJECT_POSE_LENGTH = 3 + 4 + 1  # per loose object: position, quaternion, at rest
-# Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
-_HASHED_NAMES = {"colors": "colours", "unique_colors": "unique_colours", "start_in_corner": "overlook"}
-# Settings of rendering, contact tracking, names and scripted solvers, which a saved state does not depend on.
-_WITHOUT_EFFECT = (
-    "image",
-    "field_of_view",
-    "antialias",
-    "components",
-    "track_contacts",
-    "name_weights",
-    "look_before_answering",
-)
 CONTACTS_PER_THING = len(EVENT_KINDS) * EVENT_FIELDS  # after all object poses
 
 
@@ -127,21 +114,11 @@ class SavedEpisode:
     contacts: NDArray[np.float64] | None  # of `ContactLog`, flat; None if contacts were not tracked
 
 
-def config_hash(config: PlayhouseConfig) -> str:
-    """Hash of the settings that determine houses and their physics."""
-    fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
-    for name in _WITHOUT_EFFECT:
-        del fields[name]
-    if not config.may_stock_bins:
-        del fields["stocked_bins"]  # no effect here, and older saved states do not have it
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def to_bytes(saved: SavedEpisode, config: PlayhouseConfig) -> bytes:
     """A JSON header line, then the simulation state and the contact events as little-endian float64."""
     head = {
         "version": VERSION,
-        "config": config_hash(config),
+        "config": config.physics_hash,
         "seed": saved.seed,
         "frame": saved.frame,
         "last_said": dict(saved.last_said),
@@ -161,7 +138,7 @@ def from_bytes(state: bytes, config: PlayhouseConfig) -> SavedEpisode:
         magic=MAGIC_BYTES,
         what=WHAT,
         version=VERSION,
-        settings=config_hash(config),
+        settings=config.physics_hash,
         entries=("seed", "frame", "last_said", "numbers"),
     )
     count, contact_count = head["numbers"], head.get("deeds", 0)

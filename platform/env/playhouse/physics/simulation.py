@@ -25,14 +25,21 @@ from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.contacts import ContactLog
 from interplay.env.playhouse.physics.free_motion import AT_CONTACT, AT_GRASP, FreeMotion
 from interplay.env.playhouse.physics.hand import Hand, gaze_direction, is_offered
-from interplay.env.playhouse.physics.model import EYE_HEIGHT_M, SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
+from interplay.env.playhouse.physics.model import (
+    EYE_HEIGHT_M,
+    SLEEPS,
+    SUBSTEPS_PER_FRAME,
+    TIMESTEP_S,
+    WAKES,
+    bounding_radii,
+)
+from interplay.env.playhouse.physics.model_cache import ModelCache
 
 START_PITCH_RAD = math.radians(-20.0)  # at pitch 0, an eye at 1.45 m sees the floor only beyond 2.5 m
 FRAME_SECONDS = SUBSTEPS_PER_FRAME * TIMESTEP_S
 REST_SPEED_MPS = 0.05  # below it a thing is at rest; angular speed: below 4 times it, rad/s
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-SLEEPS, WAKES = int(mujoco.mjtSleepPolicy.mjSLEEP_INIT), int(mujoco.mjtSleepPolicy.mjSLEEP_ALLOWED)
 NOOP_MOVE = tuple(0.0 for _ in COMPONENTS)
 
 
@@ -107,23 +114,23 @@ def _copy_objects(
 class Simulation:
     """MuJoCo simulation of one house with two players."""
 
-    def __init__(self, house: House, config: PlayhouseConfig) -> None:
+    def __init__(self, house: House, config: PlayhouseConfig, models: ModelCache | None = None) -> None:
+        """`models`: those of earlier simulations of these settings, which must not be used any more."""
         self.house = house
         self.config = config
-        self.compiled: HouseModel = build_model(house, setter_solid=config.setter_visible)
+        if models is None:
+            models = ModelCache(setter_solid=config.setter_visible)
+        self.compiled, self.data = models.get(house)
         self.model = self.compiled.model
-        self.data = mujoco.MjData(self.model)
         self.first = len(house.furniture)  # the index of the first loose object
-        must_open = np.zeros(2, np.bool_)
-        self.hands = tuple(Hand(player, self.compiled, self.data, must_open) for player in range(2))
+        must_open, radii = np.zeros(2, np.bool_), bounding_radii(self.compiled)
+        self.hands = tuple(Hand(player, self.compiled, self.data, must_open, radii) for player in range(2))
         # Of the avatars [2, 4]: x, y, yaw, pitch; meters and radians.
         self.poses = np.array([(*start, START_PITCH_RAD) for start in house.starts])
         self.contact_log = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
         self._starts = np.array(house.starts, np.float64)
         speeds = config.walk_speed, config.strafe_speed
-        self._free_motion = FreeMotion(
-            self.compiled, self.data, self._starts, self.poses, must_open, self.hands[0].radii, speeds
-        )
+        self._free_motion = FreeMotion(self.compiled, self.data, self._starts, self.poses, must_open, radii, speeds)
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._ctrl = self.data.ctrl
@@ -224,12 +231,13 @@ class Simulation:
 
     def load(self, saved: NDArray[np.float64]) -> None:
         """Restores the simulation from a vector returned by `save`."""
-        state, asleep, avatars, hands = np.split(saved, np.cumsum([self._state.size, self.model.ntree, 8]).tolist())
-        self.poses[...] = avatars.reshape(2, 4)
-        for hand, numbers in zip(self.hands, np.split(hands, 2), strict=True):
-            hand.load(numbers.tolist())
-        state = np.ascontiguousarray(state)
         model, data = self.model, self.data
+        avatars_start = self._state.size + model.ntree
+        hands_start = avatars_start + self.poses.size
+        state, asleep = saved[: self._state.size], saved[self._state.size : avatars_start]
+        self.poses[...] = saved[avatars_start:hands_start].reshape(2, 4)
+        for hand, numbers in zip(self.hands, saved[hands_start:].reshape(2, -1).tolist(), strict=True):
+            hand.load(numbers)
         mujoco.mj_setState(model, data, state, STATE)
         # A reset puts sleeping bodies at their start pose in the model and computes their kinematics only there.
         model.qpos0[4:] = data.qpos[4:]

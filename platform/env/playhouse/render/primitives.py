@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Int32Array
-from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
+from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, SIZES
 from interplay.env.playhouse.house.category import RGB, BodyPart, cylinder, ellipsoid
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M, DoorPlan
@@ -19,6 +18,7 @@ from interplay.env.playhouse.render.raycast import PRIMITIVE_KINDS, ROOM, SHADOW
 
 HOUSE_ID = -1  # id of walls, floors and background
 AVATAR_IDS = (-2, -3)  # ids of the setter's and the solver's avatar
+_NOT_TURNED = np.eye(3, dtype=np.float32).reshape(1, 9)
 
 PAINT_COLORS: dict[str, RGB] = {
     **COLORS,
@@ -71,33 +71,31 @@ class RenderPrimitives(NamedTuple):
     extents: Float32Array  # [S, 3], half-sizes of the bounding boxes of the things that cast shadows
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """Parts of one category at medium size as arrays; `paints` are resolved per thing."""
+class _Rows(NamedTuple):
+    """Rows of the table, without owners and names."""
 
     kinds: Int32Array
     offsets: Float32Array
     rotations: Float32Array
     halves: Float32Array
-    paints: tuple[str, ...]
+    colors: Float32Array
 
 
-def _shape(parts: Sequence[BodyPart]) -> _Shape:
-    return _Shape(
+def _part_rows(parts: Sequence[BodyPart], color: str, scale: float = 1.0) -> _Rows:
+    """The parts of a thing of this color; `scale`: its size, compared with medium."""
+    size = np.float32(scale)
+    return _Rows(
         kinds=np.array([PRIMITIVE_KINDS[part.primitive] for part in parts], np.int32),
-        offsets=np.array([part.offset for part in parts], np.float32).reshape(-1, 3),
+        offsets=np.array([part.offset for part in parts], np.float32).reshape(-1, 3) * size,
         rotations=np.array([part.rotation() for part in parts], np.float32).reshape(-1, 9),
-        halves=np.array([part.half for part in parts], np.float32).reshape(-1, 3),
-        paints=tuple(part.paint for part in parts),
+        halves=np.array([part.half for part in parts], np.float32).reshape(-1, 3) * size,
+        colors=_paints(tuple(part.paint for part in parts), color),
     )
 
 
-@functools.cache
-def _category_shape(name: str) -> _Shape:
-    return _shape(CATEGORIES[name].parts)
-
-
-_AVATAR_SHAPES = tuple((_shape(_body(clothes)), _shape(_HEAD)) for clothes in ("slate", "olive"))  # body and head
+@functools.lru_cache(maxsize=1024)
+def _thing_rows(category: str, color: str, size: str) -> _Rows:
+    return _part_rows(CATEGORIES[category].parts, color, SIZES[size])
 
 
 @functools.cache
@@ -114,57 +112,46 @@ def _paints(paints: tuple[str, ...], main: str) -> Float32Array:
     return np.array(rows, np.float32).reshape(-1, 3) * np.float32(255.0)
 
 
+# Body and head of the setter and the solver.
+_AVATARS = tuple((_part_rows(_body(clothes), "white"), _part_rows(_HEAD, "white")) for clothes in ("slate", "olive"))
+
+
 def build_primitives(house: House) -> RenderPrimitives:
     """Builds the primitives of a house and the two avatars."""
-    things = len(house.things)
-    home = things + 4
-    rows = [_rooms(house, home), _frames(house.doorways, home)]
-    rows += [_rows(_category_shape(t.category.name), t.color, t.scale, t.index, t.index) for t in house.things]
-    for role, shapes in enumerate(_AVATAR_SHAPES):
-        name, first = AVATAR_IDS[role], things + 2 * role
-        rows += [_rows(shape, "white", 1.0, first + number, name) for number, shape in enumerate(shapes)]
-    rows.append(_shadows(house.things))
-    kinds, owners, offsets, rotations, halves, colors, names = (
-        np.concatenate(column) for column in zip(*rows, strict=True)
+    things, home = house.things, len(house.things) + 4
+    shadows = _shadows(things)
+    blocks = [_rooms(house), _frames(house.doorways)]
+    blocks += [_thing_rows(thing.category.name, thing.color, thing.size) for thing in things]
+    blocks += [rows for avatar in _AVATARS for rows in avatar]
+    counts = [len(block.kinds) for block in blocks] + [1] * len(things)
+    indices = [thing.index for thing in things]
+    owners = [home, home, *indices, *range(len(things), home), *indices]
+    names = [HOUSE_ID, HOUSE_ID, *indices, *(name for name in AVATAR_IDS for _ in range(2)), *indices]
+    kinds, offsets, rotations, halves, colors = (
+        np.concatenate(column) for column in zip(*blocks, shadows, strict=True)
     )
-    radii, extents = np.sqrt((halves * halves).sum(axis=1)), halves[len(kinds) - things :].copy()
-    return RenderPrimitives(kinds, owners, offsets, rotations, halves, radii, colors, names, extents)
-
-
-_Rows = tuple[Int32Array, Int32Array, Float32Array, Float32Array, Float32Array, Float32Array, NDArray[np.int16]]
-
-
-def _rows(shape: _Shape, color: str, scale: float, owner: int, name: int) -> _Rows:
-    count, size = len(shape.kinds), np.float32(scale)
-    return (
-        shape.kinds,
-        np.full(count, owner, np.int32),
-        shape.offsets * size,
-        shape.rotations,
-        shape.halves * size,
-        _paints(shape.paints, color),
-        np.full(count, name, np.int16),
+    return RenderPrimitives(
+        kinds=kinds,
+        owners=np.repeat(np.array(owners, np.int32), counts),
+        offsets=offsets,
+        rotations=rotations,
+        halves=halves,
+        radii=np.sqrt((halves * halves).sum(axis=1)),
+        colors=colors,
+        names=np.repeat(np.array(names, np.int16), counts),
+        extents=shadows.halves.copy(),
     )
 
 
-def _upright(
-    kind: int, boxes: Iterable[tuple[Sequence[float], Sequence[float]]], owner: int, colors: Float32Array
-) -> _Rows:
-    """Axis-aligned primitives of the house itself from (center, half-sizes)."""
+def _upright(kind: int, boxes: Iterable[tuple[Sequence[float], Sequence[float]]], colors: Float32Array) -> _Rows:
+    """Axis-aligned primitives from (center, half-sizes)."""
     table = np.array(list(boxes), np.float32).reshape(-1, 2, 3)
     count = len(table)
-    return (
-        np.full(count, kind, np.int32),
-        np.full(count, owner, np.int32),
-        table[:, 0],
-        np.tile(np.eye(3, dtype=np.float32).reshape(9), (count, 1)),
-        table[:, 1],
-        colors,
-        np.full(count, HOUSE_ID, np.int16),
-    )
+    kinds, rotations = np.full(count, kind, np.int32), np.repeat(_NOT_TURNED, count, axis=0)
+    return _Rows(kinds, table[:, 0], rotations, table[:, 1], colors)
 
 
-def _rooms(house: House, owner: int) -> _Rows:
+def _rooms(house: House) -> _Rows:
     tall = WALL_HEIGHT_M / 2
     boxes = [
         (
@@ -173,7 +160,7 @@ def _rooms(house: House, owner: int) -> _Rows:
         )
         for room in house.rooms
     ]
-    return _upright(ROOM, boxes, owner, pale_colors([room.floor_color for room in house.rooms]))
+    return _upright(ROOM, boxes, pale_colors([room.floor_color for room in house.rooms]))
 
 
 def pale_colors(colors: Sequence[RGB]) -> Float32Array:
@@ -181,7 +168,7 @@ def pale_colors(colors: Sequence[RGB]) -> Float32Array:
     return (np.array(colors, np.float32) * np.float32(0.6) + np.float32(0.34)) * np.float32(255.0)
 
 
-def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:
+def _frames(doors: Sequence[DoorPlan]) -> _Rows:
     """Linings of the doorways, which close the gap between two rooms so that no ray enters the walls."""
     boxes, paints = [], []
     for door in doors:
@@ -196,12 +183,9 @@ def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:
             else:
                 boxes.append(((x + along, y, height), (half, deep, half_height)))
         paints += ["frame", "frame", "frame", "wood"]
-    return _upright(PRIMITIVE_KINDS["box"], boxes, owner, _paints(tuple(paints), "white"))
+    return _upright(PRIMITIVE_KINDS["box"], boxes, _paints(tuple(paints), "white"))
 
 
 def _shadows(things: Sequence[PlacedThing]) -> _Rows:
-    rows = _upright(
-        SHADOW, [((0.0, 0.0, 0.0), t.half_extents) for t in things], 0, np.zeros((len(things), 3), np.float32)
-    )
-    indices = np.array([t.index for t in things])
-    return (rows[0], indices.astype(np.int32), *rows[2:6], indices.astype(np.int16))
+    boxes = [((0.0, 0.0, 0.0), thing.half_extents) for thing in things]
+    return _upright(SHADOW, boxes, np.zeros((len(things), 3), np.float32))
