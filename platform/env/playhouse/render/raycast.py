@@ -51,8 +51,7 @@ class PlacedPrimitives(NamedTuple):
 class Rays(NamedTuple):
     """Rays of n pictures of one size, one per pixel."""
 
-    eyes: Float32Array  # [n, 3]
-    bases: Float32Array  # [n, 3, 3], rows forward, right, up
+    cameras: Float32Array  # [n, 4, 3], rows eye, forward, right, up
     slope: np.float32  # of one pixel: distance between neighboring rays per meter forward
     us: Float32Array  # [W], slopes of the columns
     vs: Float32Array  # [H], slopes of the rows
@@ -206,9 +205,9 @@ def _in_picture(n: Any, primitives: Any) -> Any:
 
 @inlined
 def _rays_of(n: Any, rays: Any) -> Any:
-    """The fields of `Rays` of one of several pictures."""
-    eyes, bases, slope, us, vs = rays
-    return eyes[n], bases[n], slope, us, vs
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
 @compiled

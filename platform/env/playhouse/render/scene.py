@@ -37,18 +37,12 @@ class Camera:
 
     def basis(self) -> Float32Array:
         """Unit vectors forward, right and up as rows, [3, 3]."""
-        return bases([self])[0]
+        return np.array(self.rows()[1:], np.float32)
 
-
-def bases(cameras: Sequence[Camera]) -> Float32Array:
-    """The bases of several cameras, [n, 3, 3]."""
-    rows = []
-    for camera in cameras:
-        # By `math`: NumPy's vectorized functions round differently from machine to machine.
-        cy, sy = math.cos(camera.yaw), math.sin(camera.yaw)
-        cp, sp = math.cos(camera.pitch), math.sin(camera.pitch)
-        rows.append(((cy * cp, sy * cp, sp), (sy, -cy, 0.0), (-cy * sp, -sy * sp, cp)))
-    return np.array(rows, np.float32)
+    def rows(self) -> tuple[tuple[float, float, float], ...]:
+        """The eye, and unit vectors forward, right and up."""
+        cy, sy, cp, sp = math.cos(self.yaw), math.sin(self.yaw), math.cos(self.pitch), math.sin(self.pitch)
+        return self.eye, (cy * cp, sy * cp, sp), (sy, -cy, 0.0), (-cy * sp, -sy * sp, cp)
 
 
 def map_camera(house: House, height: int, width: int) -> Camera:
@@ -74,11 +68,13 @@ def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect
     return Camera((x, y, z), yaw, pitch, field_of_view)
 
 
+_EYE_HEIGHT, _CEILING = np.float32(EYE_HEIGHT_M), np.float32(WALL_HEIGHT_M)
 _SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
-_HOUSE_BYTES, _THING_BYTES = 2_000, 2_000  # of a house without its things, and of a thing, estimated
+_HOUSE_BYTES, _THING_BYTES, _PART_BYTES = 2_000, 2_000, 250  # of a house, and of each of its things and primitives
 _AT_ONCE = 8  # pictures whose buffers stay in the cache of a core
 
+_Placed = tuple[Float32Array | NDArray[np.int32], ...]
 RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
 Poses = tuple[Float32Array, Float32Array, Float32Array]  # positions, quaternions and avatars, as in `Scene`
 
@@ -94,6 +90,7 @@ class Scene:
         self.house = house
         self.config = config
         parts = self._parts = build_primitives(house)
+        self._table = tuple(parts)
         count, things = len(parts.kinds), len(house.things)
         self._places, self._turns = np.zeros((things + 5, 3), np.float32), np.zeros((things + 5, 9), np.float32)
         self._turns[-1] = np.eye(3, dtype=np.float32).reshape(9)
@@ -110,7 +107,7 @@ class Scene:
     @property
     def nbytes(self) -> int:
         """Memory of the house and of what it is drawn from, estimated."""
-        return sum(array.nbytes for array in self._parts) + _HOUSE_BYTES + _THING_BYTES * len(self.house.things)
+        return _HOUSE_BYTES + _THING_BYTES * len(self.house.things) + _PART_BYTES * len(self._parts.kinds)
 
     def draw(
         self,
@@ -148,6 +145,8 @@ class Scene:
         field, antialias = self.config.field_of_view, self.config.antialias
         eyes = poses[2][:, player].tolist()
         cameras = [Camera((x, y, EYE_HEIGHT_M), yaw, pitch, field) for x, y, yaw, pitch in eyes]
+        if len(cameras) <= _AT_ONCE:
+            return self._render(poses, cameras, height, width, player, antialias, True)[0]
         images = np.empty((len(cameras), height, width, 3), np.uint8)
         for start in range(0, len(cameras), _AT_ONCE):
             rows = slice(start, start + _AT_ONCE)
@@ -160,23 +159,26 @@ class Scene:
         moment = (poses[0][None], poses[1][None], poses[2][None])
         return self._render(moment, [camera], height, width, None, True, True)[0][0]
 
-    def _place(self, poses: Poses) -> tuple[NDArray[np.float32] | NDArray[np.int32], ...]:
-        """The fields of `PlacedPrimitives` at the moments of n pictures, before culling."""
-        parts, n, count = self._parts, len(poses[0]), len(self._parts.kinds)
-        vectors, matrices = (n, count, 3), (n, count, 9)
-        placed = PlacedPrimitives(
-            kinds=parts.kinds,
-            centers=np.empty(vectors, np.float32),
-            radii=np.repeat(parts.radii[None], n, axis=0),
-            world=np.empty(matrices, np.float32),
-            inverses=np.empty(matrices, np.float32),
-            axes=np.empty(matrices, np.float32),
-            rectangles=np.empty((n, count, 4), np.int32),
-        )
+    def _place(self, poses: Poses) -> tuple[_Placed, Float32Array]:
+        """The fields of `PlacedPrimitives` at the moments of n pictures, before culling, and memory for their faces."""
+        n = len(poses[0])
+        placed, faces = self._single if n == 1 else self._buffers(n)
         # Copied: numba compiles again for each memory layout and for read-only arrays.
-        copies = (np.array(array, np.float32, order="C") for array in poses)
-        place(tuple(parts), *copies, np.float32(EYE_HEIGHT_M), self._places, self._turns, tuple(placed))
-        return tuple(placed)
+        positions, quaternions, avatars = (np.array(array, np.float32, order="C") for array in poses)
+        place(self._table, positions, quaternions, avatars, _EYE_HEIGHT, self._places, self._turns, placed)
+        return placed, faces
+
+    @functools.cached_property
+    def _single(self) -> tuple[_Placed, Float32Array]:
+        """Kept for one picture after another: new memory for each would be a tenth of its time."""
+        return self._buffers(1)
+
+    def _buffers(self, n: int) -> tuple[_Placed, Float32Array]:
+        count = len(self._parts.kinds)
+        centers, radii = np.empty((n, count, 3), np.float32), np.empty((n, count), np.float32)
+        world, inverses, axes = (np.empty((n, count, 9), np.float32) for _ in range(3))
+        rectangles, faces = np.empty((n, count, 4), np.int32), np.empty((n, count, 6), np.float32)
+        return tuple(PlacedPrimitives(self._parts.kinds, centers, radii, world, inverses, axes, rectangles)), faces
 
     def _render(
         self,
@@ -194,18 +196,16 @@ class Scene:
             small = np.empty((len(images), height, width, 3), np.uint8)
             halve(small, images)
             return small, np.ascontiguousarray(ids[:, 1::2, 1::2]), np.ascontiguousarray(depth[:, 1::2, 1::2])
-        slope, placed, parts = cameras[0].slope(height), self._place(poses), tuple(self._parts)
+        slope, (placed, faces), parts = cameras[0].slope(height), self._place(poses), self._table
         us, vs = pixel_slopes(slope, height, width)
-        eyes = np.array([camera.eye for camera in cameras], np.float32)
-        rays = tuple(Rays(eyes, bases(cameras), np.float32(slope), us, vs))
+        rays = tuple(Rays(np.array([camera.rows() for camera in cameras], np.float32), np.float32(slope), us, vs))
         hidden = self._nothing_hidden if hide_role is None else self._hidden[hide_role]
-        cull(placed, hidden, self._rooms, np.float32(WALL_HEIGHT_M), *self._doors, rays, portals)
+        cull(placed, hidden, self._rooms, _CEILING, *self._doors, rays, portals)
         shape = (len(cameras), height, width)
         depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
         cast(placed, *self._openings, rays, np.empty(width, np.float32), depth, index)
         images, ids, light = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16), np.empty(shape, np.float32)
         shade(light, ids, depth, index, self._parts.names, placed, rays)
-        faces = np.empty((len(cameras), len(self._parts.kinds), 6), np.float32)
         paint_parts(images, light, faces, depth, index, parts, placed, len(self._rooms), rays)
         paint_rooms(images, light, faces, depth, index, parts, placed, *self._looks, rays)
         return images, ids, depth

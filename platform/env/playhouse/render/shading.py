@@ -132,9 +132,9 @@ def _in_picture(n: Any, primitives: Any) -> Any:
 
 @inlined
 def _rays_of(n: Any, rays: Any) -> Any:
-    """The fields of `Rays` of one of several pictures."""
-    eyes, bases, slope, us, vs = rays
-    return eyes[n], bases[n], slope, us, vs
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
 @compiled

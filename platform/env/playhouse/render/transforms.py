@@ -67,9 +67,10 @@ def _place_parts(parts: Any, places: Float32Array, turns: Float32Array, primitiv
 
     `places`, `turns`: of the bodies that own the parts, as `_place_bodies` fills them.
     """
-    _, owners, offsets, rotations, halves, _, _, _, extents = parts
-    _, centers, _, world, inverses, axes, _ = primitives
+    _, owners, offsets, rotations, halves, bounds, _, _, extents = parts
+    _, centers, radii, world, inverses, axes, _ = primitives
     for p in range(owners.shape[0] - extents.shape[0]):
+        radii[p] = bounds[p]
         turn, place, at = turns[owners[p]], places[owners[p]], offsets[p]
         _product(world[p], turn, rotations[p])
         for i in range(3):
@@ -145,9 +146,9 @@ def place(
 
 @inlined
 def _rays_of(n: Any, rays: Any) -> Any:
-    """The fields of `Rays` of one of several pictures."""
-    eyes, bases, slope, us, vs = rays
-    return eyes[n], bases[n], slope, us, vs
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
 _NEAR = np.float32(0.005)  # near plane, meters
