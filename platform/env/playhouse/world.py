@@ -191,7 +191,8 @@ class Playhouse(World):
         """The current picture of a player, uint8 [height, width, 3]."""
         moment = self.moment()
         moments = (moment.positions[None], moment.quaternions[None], moment.avatars[None])
-        return self._drawn(self._current_episode().scene, moments, role, height, width)[0]
+        picture: Image = self._drawn(self._current_episode().scene, moments, role, height, width)[0]
+        return picture
 
     def _drawn(self, scene: Scene, moments: Poses, role: str, height: int, width: int) -> Image:
         """What a role sees at n moments, uint8 [n, height, width, 3]."""

@@ -157,7 +157,8 @@ class Scene:
     def draw_from(self, camera: Camera, poses: Poses, height: int, width: int) -> Image:
         """Renders the view of `map_camera` or `overview_camera`, without ceilings and near walls. [H, W, 3]"""
         moment = (poses[0][None], poses[1][None], poses[2][None])
-        return self._render(moment, [camera], height, width, None, True, True)[0][0]
+        picture: Image = self._render(moment, [camera], height, width, None, True, True)[0][0]
+        return picture
 
     def _place(self, poses: Poses) -> tuple[_Placed, Float32Array]:
         """The fields of `PlacedPrimitives` at the moments of n pictures, before culling, and memory for their faces."""
