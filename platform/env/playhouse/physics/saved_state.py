@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +129,7 @@ class SavedEpisode:
 
 def config_hash(config: PlayhouseConfig) -> str:
     """Hash of the settings that determine houses and their physics."""
-    fields = {
-        _HASHED_NAMES.get(each.name, each.name): getattr(config, each.name) for each in dataclasses.fields(config)
-    }
+    fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
     for name in _WITHOUT_EFFECT:
         del fields[name]
     if not config.may_stock_bins:
