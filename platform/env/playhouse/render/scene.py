@@ -72,7 +72,7 @@ _EYE_HEIGHT, _CEILING = np.float32(EYE_HEIGHT_M), np.float32(WALL_HEIGHT_M)
 _SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
 _HOUSE_BYTES, _THING_BYTES, _PART_BYTES = 2_000, 2_000, 250  # of a house, and of each of its things and primitives
-_AT_ONCE = 8  # pictures whose buffers stay in the cache of a core
+_AT_ONCE = 8  # pictures; more take more memory and hardly less time
 
 _Placed = tuple[Float32Array | NDArray[np.int32], ...]
 RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
