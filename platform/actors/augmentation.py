@@ -245,7 +245,8 @@ def _swap_utterance(
 def _texts(tokens: Tokens) -> set[bytes]:
     """The distinct non-empty texts of [..., L]."""
     rows = tokens.reshape(-1, tokens.shape[-1])
-    return {row.tobytes() for row in np.unique(rows[(rows != PAD).any(-1)], axis=0)}
+    heard = np.ascontiguousarray(rows[(rows != PAD).any(-1)])
+    return set(heard.view(f"V{rows.shape[-1] * rows.itemsize}").ravel().tolist())
 
 
 def _donor(texts: set[bytes], own: Tokens, rng: np.random.Generator) -> Tokens | None:

@@ -245,10 +245,11 @@ class DatasetActor:
         rows = mirrored_rows(first=block["first"], before=self._mirrored, chance=chance, rng=self._rng)
         self._mirrored = rows[-1]
         if "view" in block:
-            shown: Arrays = {"flipped": block["flipped"] ^ rows}
-        else:
-            shown = {"image": np.where(rows[..., None, None, None], block["image"][:, :, :, ::-1], block["image"])}
-        return {**block, **shown, **_only(block, ~rows)}
+            return {**block, "flipped": block["flipped"] ^ rows, **_only(block, ~rows)}
+        image = block["image"]
+        pixels = image.view(f"V{image.shape[-1]}")[..., 0]  # in place, and whole pixels: faster than byte by byte
+        pixels[rows] = pixels[rows][:, :, ::-1]
+        return {**block, **_only(block, ~rows)}
 
     def _windows(self, lane: int, rows: int) -> list[EpisodeWindow]:
         for moments, lanes in self._moments.values():

@@ -160,8 +160,9 @@ class RowWriter:
         positive, negative = np.zeros((2, window.episode.rows), np.int16)
         raters = sorted(window.episode.marks)
         if raters:
-            drawn = raters[int(np.random.default_rng([self._seed, window.position]).integers(len(raters)))]
-            rater = drawn if window.rater is None else window.rater
+            rater = window.rater
+            if rater is None:
+                rater = raters[int(np.random.default_rng([self._seed, window.position]).integers(len(raters)))]
             for step, sign in window.episode.marks[rater]:
                 (positive if sign > 0 else negative)[min(step + 1, window.episode.rows - 1)] += 1
         block["positive"][rows] = positive[window.start : window.stop]

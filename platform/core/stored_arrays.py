@@ -7,7 +7,9 @@ end with "SystemError: AST constructor recursion depth mismatch" (python/cpython
 from __future__ import annotations
 
 import io
+import math
 import threading
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PARSING = threading.Lock()
+_FORMAT_1 = np.lib.format.MAGIC_PREFIX + bytes([1, 0])
+_LENGTH_END = len(_FORMAT_1) + 2  # of the length of the header, a little-endian uint16
 
 
 def read_array(whole: bytes) -> NDArray[Any]:
@@ -23,9 +27,29 @@ def read_array(whole: bytes) -> NDArray[Any]:
     Raises:
         ValueError: they hold no plain array.
     """
+    if not whole.startswith(_FORMAT_1):  # all plain arrays that numpy writes are of format 1.0
+        with _PARSING:
+            other: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
+        return other
+    start = _LENGTH_END + int.from_bytes(whole[len(_FORMAT_1) : _LENGTH_END], "little")
+    shape, by_column, dtype = _header(whole[:start])
+    if len(whole) - start < dtype.itemsize * math.prod(shape):
+        raise ValueError(f"an array {list(shape)} of {dtype} is cut short: {len(whole) - start} bytes")
+    return np.ndarray(shape, dtype, whole, start, order="F" if by_column else "C").copy("K")
+
+
+@lru_cache(1024)
+def _header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether it is stored by column, and type of an array, from the beginning of its .npy file.
+
+    Parsing takes longer than reading a small array, and arrays of many episodes have the same beginning."""
+    stream = io.BytesIO(header)
+    stream.seek(len(_FORMAT_1))
     with _PARSING:
-        array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
-    return array
+        shape, by_column, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise ValueError("it holds objects, which are not read")
+    return shape, by_column, dtype
 
 
 class TooManyBytes(ValueError):

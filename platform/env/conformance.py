@@ -100,7 +100,8 @@ class WorldConformance(ABC):
             if not lived.spec.poses:
                 return
             lived.reset(Start(seed=self.seeds[0]))
-            shown.reset(Start(state=lived.state()))
+            state, seen, recorded = lived.state(), [], []
+            shown.reset(Start(state=state))
             for outcome in play(lived, self.steps, np.random.default_rng(0)):
                 poses = lived.poses()
                 assert poses.shape == (lived.spec.poses,), f"poses are [{lived.spec.poses}], got {poses.shape}"
@@ -108,6 +109,13 @@ class WorldConformance(ABC):
                 shown.show(poses)
                 for role in lived.spec.roles:
                     check_same_array(outcome.views[role].image, shown.view(role).image, f"{role}'s redrawn picture")
+                seen.append(outcome.views)
+                recorded.append(poses)
+            scene = shown.recorded_scene(state)
+            shown.reset(Start(seed=self.seeds[-1]))  # another episode
+            for role in lived.spec.roles:
+                for views, drawn in zip(seen, scene.views(np.stack(recorded), role), strict=True):
+                    check_same_array(views[role].image, drawn.image, f"{role}'s picture, redrawn with others")
 
     def test_an_utterance_is_heard_in_the_same_step(self) -> None:
         with closing(self.make_world()) as world:

@@ -28,8 +28,9 @@ from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
 from interplay.env.roles import check_roles
+from interplay.env.spec_checks import is_finite
 from interplay.env.task import TaskSource
-from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec, is_finite
+from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Image, fit_picture
 from interplay.env.input_controls import InputControl, default_controls
+from interplay.env.spec_checks import check_part, is_finite, is_number, is_picture_shape, is_whole
 
 if TYPE_CHECKING:
     from interplay.env.reflection import Reflection
@@ -37,11 +38,6 @@ Movement = NDArray[np.int8]  # [frames_per_step, components]: the chosen bin of 
 MovementRow = NDArray[np.int8]  # [components]: one frame of a movement
 MAX_BINS = 127  # a bin is an int8
 ALLOWED_ROLES = (("setter", "solver"), ("solver",))  # the roles that a world may have
-
-
-def is_finite(value: Any) -> bool:
-    """Whether a value is a finite number, also a scalar of numpy or torch; not an array of one number."""
-    return hasattr(value, "__float__") and np.ndim(value) == 0 and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -78,12 +74,12 @@ class WorldSpec:
         allowed = {
             "name": (isinstance(self.name, str) and self.name != "", "a text that is not empty"),
             "roles": (self.roles in ALLOWED_ROLES, " or ".join(map(repr, ALLOWED_ROLES)) + ", in this order"),
-            "frames_per_step": (_is_whole(self.frames_per_step, least=1), "a whole number of 1 or more"),
-            "frames_per_second": (_is_number(speed) and 0 < speed < math.inf, "a number above 0"),
-            "image": (self.image is None or _is_picture_shape(self.image), "(height, width, 3), or None for none"),
-            "vector": (_is_whole(self.vector, least=0), "a whole number, 0 for no vector"),
+            "frames_per_step": (is_whole(self.frames_per_step, least=1), "a whole number of 1 or more"),
+            "frames_per_second": (is_number(speed) and 0 < speed < math.inf, "a number above 0"),
+            "image": (self.image is None or is_picture_shape(self.image), "(height, width, 3), or None for none"),
+            "vector": (is_whole(self.vector, least=0), "a whole number, 0 for no vector"),
             "movement": (_are_components(self.movement), "a tuple of Component, () for no movement"),
-            "poses": (_is_whole(self.poses, least=0), "a whole number, 0 for no poses"),
+            "poses": (is_whole(self.poses, least=0), "a whole number, 0 for no poses"),
         }
         for name, (fits, wanted) in allowed.items():
             if not fits:
@@ -122,24 +118,7 @@ class WorldSpec:
         Raises:
             ValueError: it is missing or has another shape or type, or a vector has NaN or infinity.
         """
-        shape = tuple(self.image or ()) if part == "image" else (self.vector,)
-        dtype = "uint8" if part == "image" else "float32"
-        promised = f"{self.name} promises that the {part} has shape {shape} and type {dtype}"
-        if array is None:
-            raise ValueError(f"{promised}, but a view came without one; change the world's views, or its spec")
-        if not isinstance(array, np.ndarray):  # of a world of another package, whose types nothing has checked
-            raise ValueError(f"{promised}, but in a view it is a {type(array).__name__}; change the world's views")
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(
-                f"{promised}, but in a view it has shape {array.shape} and type {array.dtype}; change the world's "
-                "views, or its spec"
-            )
-        if part == "vector" and not np.isfinite(array).all():
-            where = int(np.isfinite(array).argmin())
-            raise ValueError(
-                f"{self.name} shows a vector with {array[where]:g} at index {where}, and an agent learns from finite "
-                "numbers only; change the world's observations"
-            )
+        check_part(self.name, part, array, tuple(self.image or ()) if part == "image" else (self.vector,))
 
     @cached_property
     def _rest(self) -> Movement:
@@ -161,6 +140,15 @@ class View:
         for name, text in (("heard", self.heard), ("said", self.said)):
             if not isinstance(text, str):
                 raise ValueError(f'a View holds texts, got {name}={text!r}; give "" where nobody has spoken')
+
+
+@dataclass(frozen=True)
+class RecordedScene:
+    """Redraws moments of one recorded episode, whatever else its world does in between."""
+
+    # The views of a role at recorded moments [n, spec.poses]; they hold no utterances.
+    views: Callable[[NDArray[np.float32], str], list[View]]
+    nbytes: int  # memory that it holds
 
 
 @dataclass(frozen=True)
@@ -302,6 +290,25 @@ class World(ABC):
         afterwards."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")
 
+    def recorded_scene(self, state: bytes) -> RecordedScene:
+        """What redraws moments of the episode that started from a saved state: what `prepare_show`, `show` and `view`
+        give for each, and as these it may change what this world shows. Worlds may draw many at once.
+
+        Raises:
+            ValueError: as `prepare_show` does; perhaps only when `views` is called.
+        """
+
+        def views(poses: NDArray[np.float32], role: str) -> list[View]:
+            self.prepare_show(state)
+            found = []
+            for row in poses:
+                self.show(row)
+                view = self.view(role)
+                found.append(View(view.image, view.vector))
+            return found
+
+        return RecordedScene(views, len(state))
+
     def view(self, role: str) -> View:
         """The current view of one role, rendered on this call."""
         raise NotImplementedError
@@ -367,31 +374,17 @@ class World(ABC):
         return
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any, *, least: int) -> bool:
-    """Whether a value is a whole number of at least `least`."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
-
-
 def _check_component(world: str, component: Component) -> None:
-    if not _is_whole(component.bins, least=1) or component.bins > MAX_BINS:
+    if not is_whole(component.bins, least=1) or component.bins > MAX_BINS:
         raise ValueError(
             f"the spec of the world {world!r} has {component} in movement; give bins from 1 to {MAX_BINS}, which fit "
             "an int8"
         )
-    if not _is_whole(component.rest, least=0) or component.rest >= component.bins:
+    if not is_whole(component.rest, least=0) or component.rest >= component.bins:
         raise ValueError(
             f"the spec of the world {world!r} has {component} in movement; give as rest one of its bins, from 0 to "
             f"{component.bins - 1}"
         )
-
-
-def _is_picture_shape(value: Any) -> bool:
-    sized = isinstance(value, tuple | list) and len(value) == 3
-    return sized and all(_is_whole(length, least=1) for length in value) and value[2] == 3
 
 
 def _are_components(value: Any) -> bool:

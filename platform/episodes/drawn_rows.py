@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.world import View, World
+from interplay.env.world import RecordedScene, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.episode_cache import EpisodeCache
 
@@ -50,15 +50,20 @@ class RowDrawer:
         found = {row: self._cache.find((self._episode, self._role, row)) for row in range(start, stop)}
         missing = [row for row, view in found.items() if view is None]
         if missing:
-            self._world.prepare_show(self._start)  # another episode may have used the world since
-            poses = self._poses[missing[0] : missing[-1] + 1]
-            for row in missing:
-                self._world.show(poses[row - missing[0]])
-                view = self._world.view(self._role)
-                found[row] = View(image=view.image, vector=view.vector)
+            poses = self._poses[missing[0] : missing[-1] + 1][[row - missing[0] for row in missing]]
+            for row, view in zip(missing, self._scene().views(poses, self._role), strict=True):
+                found[row] = view
                 size = sum(part.nbytes for part in (view.image, view.vector) if part is not None)
-                self._cache.keep((self._episode, self._role, row), found[row], size)
+                self._cache.keep((self._episode, self._role, row), view, size)
         return list(found.values())
+
+    def _scene(self) -> RecordedScene:
+        key = (self._episode, "scene")
+        scene: RecordedScene | None = self._cache.find(key)
+        if scene is None:
+            scene = self._world.recorded_scene(self._start)
+            self._cache.keep(key, scene, scene.nbytes)
+        return scene
 
     def parts(self, part: Literal["image", "vector"], start: int, stop: int) -> list[NDArray[Any]]:
         """A part of the views of the rows from `start` to `stop` (exclusive).

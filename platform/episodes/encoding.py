@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.episodes.episode import FORMAT_VERSION, Continued, Episode, EpisodeMeta, Prompt, Utterance
-from interplay.episodes.stored_rows import StoredRows, read_member
+from interplay.episodes.stored_rows import NpzBytes, StoredRows
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
@@ -76,13 +76,13 @@ def decode(data: bytes, *, source: str, trusted: bool = False) -> Episode:
         UnknownFormat: they were written by a newer version of the platform.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
+        archive = NpzBytes(data)
         meta, shapes = _read_meta(archive, source)
         names = [name for name in _array_names(archive) if not (trusted and name.startswith("poses/"))]
-        arrays = {name.removesuffix(".npy"): read_member(archive, name) for name in names}
+        arrays = {name.removesuffix(".npy"): archive.array(name) for name in names}
         episode = _assemble(meta, arrays)
         if trusted:
-            episode = _with_stored_poses(episode, archive, shapes, len(data))
+            episode = _with_stored_poses(episode, archive, shapes)
     except (DamagedEpisode, UnknownFormat):
         raise
     except (*DAMAGE, EOFError, RuntimeError, MemoryError) as error:
@@ -163,19 +163,19 @@ def _windows(name: str, array: NDArray[Any] | StoredRows, rows: int) -> Iterator
         yield f"{name}/{number:04d}", array[start : start + rows]
 
 
-def _array_names(archive: zipfile.ZipFile) -> list[str]:
+def _array_names(archive: zipfile.ZipFile | NpzBytes) -> list[str]:
     return [name for name in archive.namelist() if name != META_MEMBER]
 
 
-def _with_stored_poses(episode: Episode, archive: zipfile.ZipFile, shapes: Mapping[str, Any], nbytes: int) -> Episode:
+def _with_stored_poses(episode: Episode, archive: NpzBytes, shapes: Mapping[str, Any]) -> Episode:
     windows = sorted(name for name in shapes if name.startswith("poses/"))
     if not windows:
         return episode
     counts = [int(shapes[name]["shape"][0]) for name in windows]
-    return dataclasses.replace(episode, poses=StoredRows(archive, [f"{name}.npy" for name in windows], counts, nbytes))
+    return dataclasses.replace(episode, poses=StoredRows(archive, [f"{name}.npy" for name in windows], counts))
 
 
-def _read_meta(archive: zipfile.ZipFile, source: str) -> tuple[EpisodeMeta, Mapping[str, Any]]:
+def _read_meta(archive: zipfile.ZipFile | NpzBytes, source: str) -> tuple[EpisodeMeta, Mapping[str, Any]]:
     """The metadata, and the dtype and shape of each array by name."""
     fields = json.loads(archive.read(META_MEMBER))
     version = int(fields["version"])

@@ -1,4 +1,4 @@
-"""A memory-bounded cache of what was read from episodes: whole episodes, and rows drawn from their poses."""
+"""A memory-bounded cache of what was read from episodes: whole episodes, what draws their rows, and drawn rows."""
 
 from __future__ import annotations
 

@@ -169,6 +169,8 @@ class MomentReader:
         shown = min(moment.frame // episode.meta.frames_per_step + self._rows_after, episode.rows - 1)
         first = max(0, shown - rows + 1)
         last = max(first, min(shown - 1, episode.rows - rows))
-        start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
+        start = first
+        if last > first:  # making a generator takes as long as writing the window
+            start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
         stop = min(start + rows, episode.rows)
         return EpisodeWindow(episode, start, stop, position, cut=True, rater=moment.rater or None)

@@ -15,7 +15,7 @@ from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env import registry
-from interplay.env.world import Action, Start, View, World
+from interplay.env.world import Action, RecordedScene, Start, View, World
 from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role, resimulate
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
@@ -96,6 +96,29 @@ def test_only_the_rows_of_a_window_are_drawn_and_the_cached_ones_not_again(tmp_p
     assert world.drawn == 20, "pictures and vectors of a row are drawn together"
     window.episode.images[window.start + 10 : window.stop + 5]
     assert world.drawn == 25
+
+
+@pytest.mark.parametrize(("cache_bytes", "prepared"), [(2**20, 2), (0, 8)])
+def test_what_draws_an_episode_is_prepared_once_as_far_as_the_cache_holds_it(cache_bytes: int, prepared: int) -> None:
+    class Counting(Corridor):
+        prepared = 0
+
+        def recorded_scene(self, state: bytes) -> RecordedScene:
+            self.prepared += 1
+            return super().recorded_scene(state)
+
+    world, cache = Counting(), EpisodeCache(cache_bytes)
+    images = [
+        decode_for_role(
+            with_number(record_episode(Corridor(), 3)[0], number), "solver", world=world, cache=cache
+        ).images
+        for number in range(2)
+    ]
+    for row in range(4):  # of both episodes in turn
+        for each in images:
+            assert each is not None
+            each[row : row + 1]
+    assert world.prepared == prepared
 
 
 @pytest.mark.parametrize(

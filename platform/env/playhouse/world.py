@@ -16,18 +16,17 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.language.templates import swap_sides
 from interplay.env.playhouse.physics import saved_state
-from interplay.env.playhouse.physics.model import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.model_cache import ModelCache
 from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, NOOP_MOVE, Moment, Move, Simulation, furnished
 from interplay.env.playhouse.render.portrait import portrait
-from interplay.env.playhouse.render.scene import Scene
+from interplay.env.playhouse.render.scene import Poses, Scene
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.reflection import Reflection
 from interplay.env.roles import check_roles
 from interplay.env.task import TaskSource
-from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, MovementRow, Outcome, RecordedScene, Start, View, World, WorldSpec
 
 OUT_OF_SIGHT_M = -1000.0  # drawn position of a setter that is not in the house
 
@@ -170,6 +169,18 @@ class Playhouse(World):
         self._moment, self._unloaded, self._facts = moment, moment, None
         self._steppable = False
 
+    def recorded_scene(self, state: bytes) -> RecordedScene:
+        house = make_house(self.config, saved_state.from_bytes(state, self.config).seed)
+        scene, start = Scene(house, self.config), furnished(house)
+
+        def views(poses: NDArray[np.float32], role: str) -> list[View]:
+            check_roles([role], ROLES)
+            moments = saved_state.read_drawn_poses(poses, start, house, self.config)
+            images = self._drawn(scene, moments, role, *self.config.image)
+            return [View(image=image.copy()) for image in images]  # copies: one that is kept keeps no others
+
+        return RecordedScene(views, scene.nbytes)
+
     def view(self, role: str) -> View:
         return replace(self.words(role), image=self.picture(role, *self.config.image))
 
@@ -183,22 +194,16 @@ class Playhouse(World):
 
     def picture(self, role: str, height: int, width: int) -> Image:
         """The current picture of a player, uint8 [height, width, 3]."""
-        player, moment = ROLES.index(role), self.moment()
-        x, y, yaw, pitch = moment.avatars[player].tolist()
-        image, _, _ = self._current_episode().scene.draw(
-            moment.positions,
-            moment.quaternions,
-            self._drawn_avatars(moment),
-            np.array([x, y, EYE_HEIGHT_M], dtype=np.float32),
-            yaw,
-            pitch,
-            self.config.field_of_view,
-            height,
-            width,
-            hide_role=player,
-            antialias=self.config.antialias,
-        )
-        return image
+        moment = self.moment()
+        moments = (moment.positions[None], moment.quaternions[None], moment.avatars[None])
+        picture: Image = self._drawn(self._current_episode().scene, moments, role, height, width)[0]
+        return picture
+
+    def _drawn(self, scene: Scene, moments: Poses, role: str, height: int, width: int) -> Image:
+        """What a role sees at n moments, uint8 [n, height, width, 3]."""
+        positions, quaternions, avatars = moments
+        seen = avatars if self.config.setter_visible else hide_setter(avatars)
+        return scene.draw_player((positions, quaternions, seen), ROLES.index(role), height, width)
 
     def controls(self, role: str) -> tuple[InputControl, ...]:
         if role == ROLES[0] and not self.config.setter_visible:

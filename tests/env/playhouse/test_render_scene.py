@@ -167,6 +167,24 @@ def test_antialiasing_averages_four_rays() -> None:
     assert ids.shape == depth.shape == (72, 96)
 
 
+@pytest.mark.parametrize("antialias", [False, True])
+def test_pictures_of_many_moments_drawn_together_equal_each_drawn_alone(antialias: bool) -> None:
+    house, config = make_house(PlayhouseConfig(rooms=(2, 2)), 5), PlayhouseConfig(antialias=antialias)
+    scene, rng = Scene(house, config), np.random.default_rng(0)
+    positions, quaternions, avatars = (np.repeat(pose[None], 19, axis=0) for pose in start_poses(house))
+    positions += rng.uniform(-0.5, 0.5, positions.shape).astype(np.float32)
+    avatars += rng.uniform(-0.7, 0.7, avatars.shape).astype(np.float32)
+    for player in (0, 1):
+        drawn = scene.draw_player((positions, quaternions, avatars), player, 24, 32)
+        assert drawn.shape == (19, 24, 32, 3)
+        for picture, *poses in zip(drawn, positions, quaternions, avatars, strict=True):
+            x, y, yaw, pitch = poses[2][player].tolist()
+            gaze: tuple[Any, ...] = (np.array([x, y, EYE_HEIGHT_M], np.float32), yaw, pitch, config.field_of_view)
+            alone = Scene(house, config).draw(*poses, *gaze, 24, 32, hide_role=player, antialias=antialias)[0]
+            assert picture.tobytes() == alone.tobytes()
+    assert len({picture.tobytes() for picture in drawn}) == 19
+
+
 def digest(seed: int) -> str:
     """Of several pictures of one house."""
     house = make_house(PlayhouseConfig(rooms=(3, 3)), seed)

@@ -33,25 +33,25 @@ _WALL_FIRST = np.float32(1.0 - 1e-5)
 
 
 class PlacedPrimitives(NamedTuple):
-    """P primitives as they stand in the world at one moment: rooms, parts, shadows. Matrices are row-major.
+    """P primitives as they stand in the world at the moments of n pictures: rooms, parts, shadows. Matrices are
+    row-major.
 
     Compiled functions take the fields as a plain tuple: their cache could not be read once this class was renamed.
     """
 
     kinds: Int32Array  # [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW
-    centers: Float32Array  # [P, 3], world coordinates
-    radii: Float32Array  # [P], of bounding balls
-    world: Float32Array  # [P, 9], rotation from the part's frame to the world's
-    inverses: Float32Array  # [P, 9], world offset to unit frame
-    axes: Float32Array  # [P, 9], columns are the half-axes in meters
-    rectangles: Int32Array  # [P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0: not visible
+    centers: Float32Array  # [n, P, 3], world coordinates
+    radii: Float32Array  # [n, P], of bounding balls
+    world: Float32Array  # [n, P, 9], rotation from the part's frame to the world's
+    inverses: Float32Array  # [n, P, 9], world offset to unit frame
+    axes: Float32Array  # [n, P, 9], columns are the half-axes in meters
+    rectangles: Int32Array  # [n, P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0: not visible
 
 
 class Rays(NamedTuple):
-    """Rays of one picture, one per pixel."""
+    """Rays of n pictures of one size, one per pixel."""
 
-    eye: Float32Array  # [3]
-    basis: Float32Array  # [3, 3], rows forward, right, up
+    cameras: Float32Array  # [n, 4, 3], rows eye, forward, right, up
     slope: np.float32  # of one pixel: distance between neighboring rays per meter forward
     us: Float32Array  # [W], slopes of the columns
     vs: Float32Array  # [H], slopes of the rows
@@ -196,8 +196,22 @@ def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
     )
 
 
+@inlined
+def _in_picture(n: Any, primitives: Any) -> Any:
+    """The fields of `PlacedPrimitives` in one of several pictures."""
+    kinds, centers, radii, world, inverses, axes, rectangles = primitives
+    return kinds, centers[n], radii[n], world[n], inverses[n], axes[n], rectangles[n]
+
+
+@inlined
+def _rays_of(n: Any, rays: Any) -> Any:
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
+
+
 @compiled
-def cast(
+def _cast(
     primitives: Any,
     openings: Float32Array,
     opening_spans: Int32Array,
@@ -206,12 +220,6 @@ def cast(
     depth: Float32Array,
     index: Int32Array,
 ) -> None:
-    """Fills `depth` [H, W] (inf where nothing is hit) and `index` [H, W] (the primitive's row, or -1).
-
-    `primitives`, `rays`: the fields of `PlacedPrimitives` and of `Rays`. `openings` [O, 5]: doorways in the frame of
-    their room's unit box, see `_room_row`; `opening_spans` [P, 2]: first and last row of each room. `scratch` [W] is
-    overwritten. Shadows are skipped here and used by `shade` only.
-    """
     kinds, centers, _, _, inverses, _, rectangles = primitives
     eye, basis, _, us, vs = rays
     depth[:] = _FAR
@@ -244,6 +252,27 @@ def cast(
 
 
 @compiled
+def cast(
+    primitives: Any,
+    openings: Float32Array,
+    opening_spans: Int32Array,
+    rays: Any,
+    scratch: Float32Array,
+    depth: Float32Array,
+    index: Int32Array,
+) -> None:
+    """Fills `depth` [n, H, W] (inf where nothing is hit) and `index` [n, H, W] (the primitive's row, or -1).
+
+    `primitives`, `rays`: the fields of `PlacedPrimitives` and of `Rays`. `openings` [O, 5]: doorways in the frame of
+    their room's unit box, see `_room_row`; `opening_spans` [P, 2]: first and last row of each room. `scratch` [W] is
+    overwritten. Shadows are skipped here and used by `shade` only.
+    """
+    for n in range(depth.shape[0]):
+        placed = _in_picture(n, primitives)
+        _cast(placed, openings, opening_spans, _rays_of(n, rays), scratch, depth[n], index[n])
+
+
+@compiled
 def _darken(
     light: Any, depth: Any, index: Any, ids: Any, x0: Any, x1: Any, y0: Any, y1: Any, me: Any, view: Any
 ) -> None:
@@ -268,22 +297,7 @@ def _darken(
 
 
 @compiled
-def shade(
-    light: Float32Array,
-    ids: NDArray[np.int16],
-    depth: Float32Array,
-    index: Int32Array,
-    names: NDArray[np.int16],
-    primitives: Any,
-    rays: Any,
-) -> None:
-    """Fills `light` [H, W], 1 and less in the shadow beneath a thing, and `ids` [H, W], -1 for the background.
-
-    Args:
-        depth, index: [H, W], as `cast` fills them.
-        names: [P], the id of each primitive.
-        primitives, rays: the fields of `PlacedPrimitives` and `Rays`.
-    """
+def _shade(light: Any, ids: Any, depth: Any, index: Any, names: Any, primitives: Any, rays: Any) -> None:
     kinds, centers, _, _, inverses, _, rectangles = primitives
     eye, basis, _, us, vs = rays
     for y in range(ids.shape[0]):
@@ -300,3 +314,24 @@ def shade(
         r = _turn(m, basis[1, 0], basis[1, 1], basis[1, 2])
         w = _turn(m, basis[2, 0], basis[2, 1], basis[2, 2])
         _darken(light, depth, index, ids, x0, x1, y0, y1, names[p], (o, f, r, w, us, vs))
+
+
+@compiled
+def shade(
+    light: Float32Array,
+    ids: NDArray[np.int16],
+    depth: Float32Array,
+    index: Int32Array,
+    names: NDArray[np.int16],
+    primitives: Any,
+    rays: Any,
+) -> None:
+    """Fills `light` [n, H, W], 1 and less in the shadow beneath a thing, and `ids` [n, H, W], -1 for the background.
+
+    Args:
+        depth, index: [n, H, W], as `cast` fills them.
+        names: [P], the id of each primitive.
+        primitives, rays: the fields of `PlacedPrimitives` and `Rays`.
+    """
+    for n in range(depth.shape[0]):
+        _shade(light[n], ids[n], depth[n], index[n], names, _in_picture(n, primitives), _rays_of(n, rays))

@@ -304,28 +304,34 @@ def _paint_room(
                 image[y, x, 2] = np.uint8(blues[x])
 
 
+@inlined
+def _in_picture(n: Any, primitives: Any) -> Any:
+    """The fields of `PlacedPrimitives` in one of several pictures."""
+    kinds, centers, radii, world, inverses, axes, rectangles = primitives
+    return kinds, centers[n], radii[n], world[n], inverses[n], axes[n], rectangles[n]
+
+
+@inlined
+def _rays_of(n: Any, rays: Any) -> Any:
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
+
+
 @compiled
-def paint_rooms(
-    image: NDArray[np.uint8],
-    light: Float32Array,
-    faces: Float32Array,
-    depth: Float32Array,
-    index: Int32Array,
+def _paint_rooms(
+    image: Any,
+    light: Any,
+    faces: Any,
+    depth: Any,
+    index: Any,
     parts: Any,
     primitives: Any,
-    patterns: Int32Array,
-    papers: Int32Array,
-    walls: Float32Array,
+    patterns: Any,
+    papers: Any,
+    walls: Any,
     rays: Any,
 ) -> None:
-    """Fills the pixels of `image` [H, W, 3] that show rooms.
-
-    Args:
-        light: [H, W], as `shade` fills it. faces: [P, 6], as `paint_parts` fills it.
-        depth, index: [H, W], as `cast` fills them.
-        parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
-        patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
-    """
     _, centers, _, _, inverses, _, rectangles = primitives
     _, _, _, _, halves, _, colors, _, _ = parts
     eye, basis, _, us, vs = rays
@@ -340,3 +346,31 @@ def paint_rooms(
         placed = (_nine(inverses, p), center, _four(rectangles, p))
         look = (_six(faces, p), _three(halves, p), center, patterns[p], papers[p], _three(colors, p), _three(walls, p))
         _paint_room(image, np.int32(p), index, light, depth, view, placed, look, scratch)
+
+
+@compiled
+def paint_rooms(
+    images: NDArray[np.uint8],
+    light: Float32Array,
+    faces: Float32Array,
+    depth: Float32Array,
+    index: Int32Array,
+    parts: Any,
+    primitives: Any,
+    patterns: Int32Array,
+    papers: Int32Array,
+    walls: Float32Array,
+    rays: Any,
+) -> None:
+    """Fills the pixels of `images` [n, H, W, 3] that show rooms.
+
+    Args:
+        light: [n, H, W], as `shade` fills it. faces: [n, P, 6], as `paint_parts` fills it.
+        depth, index: [n, H, W], as `cast` fills them.
+        parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
+        patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
+    """
+    looks = (patterns, papers, walls)
+    for n in range(images.shape[0]):
+        placed, seen = _in_picture(n, primitives), _rays_of(n, rays)
+        _paint_rooms(images[n], light[n], faces[n], depth[n], index[n], parts, placed, *looks, seen)

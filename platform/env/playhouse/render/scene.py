@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,8 +37,12 @@ class Camera:
 
     def basis(self) -> Float32Array:
         """Unit vectors forward, right and up as rows, [3, 3]."""
+        return np.array(self.rows()[1:], np.float32)
+
+    def rows(self) -> tuple[tuple[float, float, float], ...]:
+        """The eye, and unit vectors forward, right and up."""
         cy, sy, cp, sp = math.cos(self.yaw), math.sin(self.yaw), math.cos(self.pitch), math.sin(self.pitch)
-        return np.array([[cy * cp, sy * cp, sp], [sy, -cy, 0.0], [-cy * sp, -sy * sp, cp]], np.float32)
+        return self.eye, (cy * cp, sy * cp, sp), (sy, -cy, 0.0), (-cy * sp, -sy * sp, cp)
 
 
 def map_camera(house: House, height: int, width: int) -> Camera:
@@ -63,8 +68,13 @@ def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect
     return Camera((x, y, z), yaw, pitch, field_of_view)
 
 
+_EYE_HEIGHT, _CEILING = np.float32(EYE_HEIGHT_M), np.float32(WALL_HEIGHT_M)
 _SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
+_HOUSE_BYTES, _THING_BYTES, _PART_BYTES = 2_000, 2_000, 250  # of a house, and of each of its things and primitives
+_AT_ONCE = 8  # pictures; more take more memory and hardly less time
+
+_Placed = tuple[Float32Array | NDArray[np.int32], ...]
 RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
 Poses = tuple[Float32Array, Float32Array, Float32Array]  # positions, quaternions and avatars, as in `Scene`
 
@@ -80,21 +90,10 @@ class Scene:
         self.house = house
         self.config = config
         parts = self._parts = build_primitives(house)
+        self._table = tuple(parts)
         count, things = len(parts.kinds), len(house.things)
-        self._positions, self._quaternions = np.zeros((things, 3), np.float32), np.zeros((things, 4), np.float32)
-        self._avatars = np.zeros((2, 4), np.float32)
         self._places, self._turns = np.zeros((things + 5, 3), np.float32), np.zeros((things + 5, 9), np.float32)
         self._turns[-1] = np.eye(3, dtype=np.float32).reshape(9)
-        self._placed = PlacedPrimitives(
-            kinds=parts.kinds,
-            centers=np.zeros((count, 3), np.float32),
-            radii=parts.radii.copy(),
-            world=np.zeros((count, 9), np.float32),
-            inverses=np.zeros((count, 9), np.float32),
-            axes=np.zeros((count, 9), np.float32),
-            rectangles=np.zeros((count, 4), np.int32),
-        )
-        self._faces = np.zeros((count, 6), np.float32)
         self._hidden = {role: parts.names == name for role, name in enumerate(AVATAR_IDS)}
         self._nothing_hidden = np.zeros(count, np.bool_)
         self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
@@ -104,6 +103,11 @@ class Scene:
             pale_colors([room.wall_color for room in house.rooms]),
         )
         self._openings, self._doors = doorway_openings(house, count), _doors(house)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the house and of what it is drawn from, estimated."""
+        return _HOUSE_BYTES + _THING_BYTES * len(self.house.things) + _PART_BYTES * len(self._parts.kinds)
 
     def draw(
         self,
@@ -129,43 +133,83 @@ class Scene:
         """
         x, y, z = (float(c) for c in eye)
         camera = Camera((x, y, z), float(yaw), float(pitch), float(fov_y_deg))
-        self._place(positions, quaternions, avatars)
-        return self._render(camera, height, width, hide_role, antialias, portals)
+        poses = (positions[None], quaternions[None], avatars[None])
+        images, ids, depth = self._render(poses, [camera], height, width, hide_role, antialias, portals)
+        return images[0], ids[0], depth[0]
+
+    def draw_player(self, poses: Poses, player: int, height: int, width: int) -> Image:
+        """Renders what a player, 0 for the setter and 1 for the solver, sees at n moments. uint8 [n, H, W, 3]
+
+        `poses` have n rows each. Equal to `draw` of each moment, with fewer calls and less time in Python.
+        """
+        field, antialias = self.config.field_of_view, self.config.antialias
+        eyes = poses[2][:, player].tolist()
+        cameras = [Camera((x, y, EYE_HEIGHT_M), yaw, pitch, field) for x, y, yaw, pitch in eyes]
+        if len(cameras) <= _AT_ONCE:
+            return self._render(poses, cameras, height, width, player, antialias, True)[0]
+        images = np.empty((len(cameras), height, width, 3), np.uint8)
+        for start in range(0, len(cameras), _AT_ONCE):
+            rows = slice(start, start + _AT_ONCE)
+            moments = (poses[0][rows], poses[1][rows], poses[2][rows])
+            images[rows] = self._render(moments, cameras[rows], height, width, player, antialias, True)[0]
+        return images
 
     def draw_from(self, camera: Camera, poses: Poses, height: int, width: int) -> Image:
         """Renders the view of `map_camera` or `overview_camera`, without ceilings and near walls. [H, W, 3]"""
-        self._place(*poses)
-        return self._render(camera, height, width, None, True, True)[0]
+        moment = (poses[0][None], poses[1][None], poses[2][None])
+        picture: Image = self._render(moment, [camera], height, width, None, True, True)[0][0]
+        return picture
 
-    def _place(self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array) -> None:
-        # Copied into fixed arrays: numba compiles again for each memory layout and for read-only arrays.
-        self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
-        poses = (self._positions, self._quaternions, self._avatars)
-        height = np.float32(EYE_HEIGHT_M)
-        place(tuple(self._parts), *poses, height, self._places, self._turns, tuple(self._placed))
+    def _place(self, poses: Poses) -> tuple[_Placed, Float32Array]:
+        """The fields of `PlacedPrimitives` at the moments of n pictures, before culling, and memory for their faces."""
+        n = len(poses[0])
+        placed, faces = self._single if n == 1 else self._buffers(n)
+        # Copied: numba compiles again for each memory layout and for read-only arrays.
+        positions, quaternions, avatars = (np.array(array, np.float32, order="C") for array in poses)
+        place(self._table, positions, quaternions, avatars, _EYE_HEIGHT, self._places, self._turns, placed)
+        return placed, faces
+
+    @functools.cached_property
+    def _single(self) -> tuple[_Placed, Float32Array]:
+        """Kept for one picture after another: new memory for each would be a tenth of its time."""
+        return self._buffers(1)
+
+    def _buffers(self, n: int) -> tuple[_Placed, Float32Array]:
+        count = len(self._parts.kinds)
+        centers, radii = np.empty((n, count, 3), np.float32), np.empty((n, count), np.float32)
+        world, inverses, axes = (np.empty((n, count, 9), np.float32) for _ in range(3))
+        rectangles, faces = np.empty((n, count, 4), np.int32), np.empty((n, count, 6), np.float32)
+        return tuple(PlacedPrimitives(self._parts.kinds, centers, radii, world, inverses, axes, rectangles)), faces
 
     def _render(
-        self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
+        self,
+        poses: Poses,
+        cameras: Sequence[Camera],
+        height: int,
+        width: int,
+        hide_role: int | None,
+        antialias: bool,
+        portals: bool,
     ) -> RenderedView:
+        """As `draw`, of n moments, by cameras of one field of view; each array has a first dimension of n."""
         if antialias:
-            image, ids, depth = self._render(camera, 2 * height, 2 * width, hide_role, False, portals)
-            small = np.empty((height, width, 3), np.uint8)
-            halve(small, image)
-            return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
-        slope, placed = camera.slope(height), tuple(self._placed)
+            images, ids, depth = self._render(poses, cameras, 2 * height, 2 * width, hide_role, False, portals)
+            small = np.empty((len(images), height, width, 3), np.uint8)
+            halve(small, images)
+            return small, np.ascontiguousarray(ids[:, 1::2, 1::2]), np.ascontiguousarray(depth[:, 1::2, 1::2])
+        slope, (placed, faces), parts = cameras[0].slope(height), self._place(poses), self._table
         us, vs = pixel_slopes(slope, height, width)
-        rays = tuple(Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs))
+        rays = tuple(Rays(np.array([camera.rows() for camera in cameras], np.float32), np.float32(slope), us, vs))
         hidden = self._nothing_hidden if hide_role is None else self._hidden[hide_role]
-        cull(placed, hidden, self._rooms, np.float32(WALL_HEIGHT_M), *self._doors, rays, portals)
-        depth, index = np.empty((height, width), np.float32), np.empty((height, width), np.int32)
+        cull(placed, hidden, self._rooms, _CEILING, *self._doors, rays, portals)
+        shape = (len(cameras), height, width)
+        depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
         cast(placed, *self._openings, rays, np.empty(width, np.float32), depth, index)
-        image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
-        light = np.empty((height, width), np.float32)
+        images, ids, light = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16), np.empty(shape, np.float32)
         shade(light, ids, depth, index, self._parts.names, placed, rays)
-        parts = tuple(self._parts)
-        paint_parts(image, light, self._faces, depth, index, parts, placed, len(self._rooms), rays)
-        paint_rooms(image, light, self._faces, depth, index, parts, placed, *self._looks, rays)
-        return image, ids, depth
+        paint_parts(images, light, faces, depth, index, parts, placed, len(self._rooms), rays)
+        paint_rooms(images, light, faces, depth, index, parts, placed, *self._looks, rays)
+        return images, ids, depth
 
 
 @functools.lru_cache(maxsize=32)

@@ -123,26 +123,24 @@ def _in_unit_frame(m: Any, c: Any, v: Any, rays: Any) -> Any:
     return o, _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2]), _turn(m, r[0], r[1], r[2])
 
 
-@compiled
-def paint_parts(
-    image: NDArray[np.uint8],
-    light: Float32Array,
-    faces: Float32Array,
-    depth: Float32Array,
-    index: Int32Array,
-    parts: Any,
-    primitives: Any,
-    rooms: int,
-    rays: Any,
-) -> None:
-    """Fills the pixels of `image` [H, W, 3] that show no room, and `faces` [P, 6], the brightness of all sides.
+@inlined
+def _in_picture(n: Any, primitives: Any) -> Any:
+    """The fields of `PlacedPrimitives` in one of several pictures."""
+    kinds, centers, radii, world, inverses, axes, rectangles = primitives
+    return kinds, centers[n], radii[n], world[n], inverses[n], axes[n], rectangles[n]
 
-    Args:
-        light: [H, W], as `shade` fills it.
-        depth, index: [H, W], as `cast` fills them.
-        parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
-        rooms: how many of the first primitives are rooms.
-    """
+
+@inlined
+def _rays_of(n: Any, rays: Any) -> Any:
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
+
+
+@compiled
+def _paint_parts(
+    image: Any, light: Any, faces: Any, depth: Any, index: Any, parts: Any, primitives: Any, rooms: int, rays: Any
+) -> None:
     kinds, centers, _, world, inverses, _, _ = primitives
     _, _, _, _, halves, _, colors, _, _ = parts
     eye, basis, _, us, vs = rays
@@ -164,11 +162,38 @@ def paint_parts(
 
 
 @compiled
-def halve(out: NDArray[np.uint8], image: NDArray[np.uint8]) -> None:
-    """Averages 2 x 2 pixels: out [H, W, 3] from image [2H, 2W, 3]."""
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            for k in range(3):
-                total = np.int32(image[2 * y, 2 * x, k]) + np.int32(image[2 * y, 2 * x + 1, k])
-                total += np.int32(image[2 * y + 1, 2 * x, k]) + np.int32(image[2 * y + 1, 2 * x + 1, k])
-                out[y, x, k] = (total + 2) >> 2
+def paint_parts(
+    images: NDArray[np.uint8],
+    light: Float32Array,
+    faces: Float32Array,
+    depth: Float32Array,
+    index: Int32Array,
+    parts: Any,
+    primitives: Any,
+    rooms: int,
+    rays: Any,
+) -> None:
+    """Fills the pixels of `images` [n, H, W, 3] that show no room, and `faces` [n, P, 6], the brightness of all sides.
+
+    Args:
+        light: [n, H, W], as `shade` fills it.
+        depth, index: [n, H, W], as `cast` fills them.
+        parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
+        rooms: how many of the first primitives are rooms.
+    """
+    for n in range(images.shape[0]):
+        placed, seen = _in_picture(n, primitives), _rays_of(n, rays)
+        _paint_parts(images[n], light[n], faces[n], depth[n], index[n], parts, placed, rooms, seen)
+
+
+@compiled
+def halve(out: NDArray[np.uint8], images: NDArray[np.uint8]) -> None:
+    """Averages 2 x 2 pixels: out [n, H, W, 3] from images [n, 2H, 2W, 3]."""
+    for n in range(out.shape[0]):
+        image = images[n]
+        for y in range(out.shape[1]):
+            for x in range(out.shape[2]):
+                for k in range(3):
+                    total = np.int32(image[2 * y, 2 * x, k]) + np.int32(image[2 * y, 2 * x + 1, k])
+                    total += np.int32(image[2 * y + 1, 2 * x, k]) + np.int32(image[2 * y + 1, 2 * x + 1, k])
+                    out[n, y, x, k] = (total + 2) >> 2

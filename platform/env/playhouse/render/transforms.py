@@ -67,9 +67,10 @@ def _place_parts(parts: Any, places: Float32Array, turns: Float32Array, primitiv
 
     `places`, `turns`: of the bodies that own the parts, as `_place_bodies` fills them.
     """
-    _, owners, offsets, rotations, halves, _, _, _, extents = parts
-    _, centers, _, world, inverses, axes, _ = primitives
+    _, owners, offsets, rotations, halves, bounds, _, _, extents = parts
+    _, centers, radii, world, inverses, axes, _ = primitives
     for p in range(owners.shape[0] - extents.shape[0]):
+        radii[p] = bounds[p]
         turn, place, at = turns[owners[p]], places[owners[p]], offsets[p]
         _product(world[p], turn, rotations[p])
         for i in range(3):
@@ -113,6 +114,13 @@ def _place_shadows(parts: Any, places: Float32Array, turns: Float32Array, primit
         radii[s] = np.sqrt(x * x + y * y + deep * deep)
 
 
+@inlined
+def _in_picture(n: Any, primitives: Any) -> Any:
+    """The fields of `PlacedPrimitives` in one of several pictures."""
+    kinds, centers, radii, world, inverses, axes, rectangles = primitives
+    return kinds, centers[n], radii[n], world[n], inverses[n], axes[n], rectangles[n]
+
+
 @compiled
 def place(
     parts: Any,
@@ -124,14 +132,23 @@ def place(
     turns: Float32Array,
     primitives: Any,
 ) -> None:
-    """Places all primitives from the poses of a moment.
+    """Places all primitives of n pictures from the poses of their moments [n, ...], as in `_place_bodies`.
 
     `places`, `turns`: scratch, as in `_place_bodies`. `parts`, `primitives`: the fields of `RenderPrimitives` and of
     `PlacedPrimitives`.
     """
-    _place_bodies(places, turns, positions, quaternions, avatars, eye_height)
-    _place_parts(parts, places, turns, primitives)
-    _place_shadows(parts, places, turns, primitives)
+    for n in range(positions.shape[0]):
+        placed = _in_picture(n, primitives)
+        _place_bodies(places, turns, positions[n], quaternions[n], avatars[n], eye_height)
+        _place_parts(parts, places, turns, placed)
+        _place_shadows(parts, places, turns, placed)
+
+
+@inlined
+def _rays_of(n: Any, rays: Any) -> Any:
+    """The rays of one of several pictures: eye, basis, slope of a pixel, slopes of columns and rows."""
+    cameras, slope, us, vs = rays
+    return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
 _NEAR = np.float32(0.005)  # near plane, meters
@@ -246,7 +263,7 @@ def _windows(
 
 
 @compiled
-def cull(
+def _cull(
     primitives: Any,
     hidden: Any,
     rooms: Float32Array,
@@ -256,15 +273,6 @@ def cull(
     rays: Any,
     portals: bool,
 ) -> None:
-    """Fills the rectangles of all primitives. The first primitives are the rooms.
-
-    Args:
-        primitives, rays: the fields of `PlacedPrimitives` and of `Rays`.
-        hidden: bool [P], primitives to omit.
-        rooms: [R, 4], low x, low y, high x, high y. ceiling: their height.
-        doors: [D, 6], center and half-sizes of the openings through the wall. door_rooms: [D, 2].
-        portals: False draws every room in the whole screen (slower, same picture).
-    """
     kinds, centers, radii, _, _, axes, rectangles = primitives
     eye, basis, scale, us, vs = rays
     height, width = vs.shape[0], us.shape[0]
@@ -292,3 +300,27 @@ def cull(
         _corners(corners, centers[p], axes[p], eye, basis)
         _project(rectangles[p], corners, scale, height, width)
         _overlap(rectangles[p], rectangles[p], window)
+
+
+@compiled
+def cull(
+    primitives: Any,
+    hidden: Any,
+    rooms: Float32Array,
+    ceiling: np.float32,
+    doors: Float32Array,
+    door_rooms: Int32Array,
+    rays: Any,
+    portals: bool,
+) -> None:
+    """Fills the rectangles of all primitives in n pictures. The first primitives are the rooms.
+
+    Args:
+        primitives, rays: the fields of `PlacedPrimitives` and of `Rays`.
+        hidden: bool [P], primitives to omit.
+        rooms: [R, 4], low x, low y, high x, high y. ceiling: their height.
+        doors: [D, 6], center and half-sizes of the openings through the wall. door_rooms: [D, 2].
+        portals: False draws every room in the whole screen (slower, same picture).
+    """
+    for n in range(rays[0].shape[0]):
+        _cull(_in_picture(n, primitives), hidden, rooms, ceiling, doors, door_rooms, _rays_of(n, rays), portals)
