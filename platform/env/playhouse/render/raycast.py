@@ -210,7 +210,7 @@ def _rays_of(n: Any, rays: Any) -> Any:
     return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
-@compiled
+@inlined
 def _cast(
     primitives: Any,
     openings: Float32Array,
@@ -296,7 +296,7 @@ def _darken(
             bright[x] = darker if within & (edge > _ZERO) else bright[x]
 
 
-@compiled
+@inlined
 def _shade(light: Any, ids: Any, depth: Any, index: Any, names: Any, primitives: Any, rays: Any) -> None:
     kinds, centers, _, _, inverses, _, rectangles = primitives
     eye, basis, _, us, vs = rays

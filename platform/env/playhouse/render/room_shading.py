@@ -318,13 +318,10 @@ def _rays_of(n: Any, rays: Any) -> Any:
     return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
-@compiled
+@inlined
 def _paint_rooms(
-    image: Any,
-    light: Any,
+    pixels: Any,
     faces: Any,
-    depth: Any,
-    index: Any,
     parts: Any,
     primitives: Any,
     patterns: Any,
@@ -332,6 +329,7 @@ def _paint_rooms(
     walls: Any,
     rays: Any,
 ) -> None:
+    image, light, depth, index = pixels
     _, centers, _, _, inverses, _, rectangles = primitives
     _, _, _, _, halves, _, colors, _, _ = parts
     eye, basis, _, us, vs = rays
@@ -370,7 +368,7 @@ def paint_rooms(
         parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
         patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
     """
-    looks = (patterns, papers, walls)
     for n in range(images.shape[0]):
         placed, seen = _in_picture(n, primitives), _rays_of(n, rays)
-        _paint_rooms(images[n], light[n], faces[n], depth[n], index[n], parts, placed, *looks, seen)
+        pixels = images[n], light[n], depth[n], index[n]
+        _paint_rooms(pixels, faces[n], parts, placed, patterns, papers, walls, seen)

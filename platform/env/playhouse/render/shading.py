@@ -137,7 +137,7 @@ def _rays_of(n: Any, rays: Any) -> Any:
     return cameras[n, 0], cameras[n, 1:], slope, us, vs
 
 
-@compiled
+@inlined
 def _paint_parts(
     image: Any, light: Any, faces: Any, depth: Any, index: Any, parts: Any, primitives: Any, rooms: int, rays: Any
 ) -> None:

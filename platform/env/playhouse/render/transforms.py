@@ -262,7 +262,7 @@ def _windows(
             _include(windows[one], seen)
 
 
-@compiled
+@inlined
 def _cull(
     primitives: Any,
     hidden: Any,
