@@ -66,9 +66,10 @@ class MarksAhead:
     def _end(self) -> None:
         """Ends the process after its present episode."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        while self._thread is not None:
+            self._thread.join(timeout=POLL_SECONDS)
+            if not self._thread.is_alive():
+                self._thread = None
 
     def _is_worth_it(self) -> bool:
         run, recorded = self._run, self._run.config.collect

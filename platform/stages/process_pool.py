@@ -31,7 +31,7 @@ _Unit = TypeVar("_Unit")
 _Result = TypeVar("_Result")
 IsStopped = Callable[[], bool]
 
-POLL_SECONDS = 0.2  # between two looks for a stop request
+POLL_SECONDS = 0.2  # between two looks at a process, or for a stop request
 
 
 class Origin(NamedTuple):
@@ -136,7 +136,10 @@ class FunctionProcess(Generic[_Unit, _Result]):
             WorkerFailed: the process died, or was closed.
         """
         try:
-            result: _Result = self._pool.submit(_run, request).result()
+            future = self._pool.submit(_run, request)
+            while not wait([future], timeout=POLL_SECONDS).done:
+                pass  # a process that stalls logs its stack
+            result: _Result = future.result(timeout=0)
         except BrokenProcessPool as broken:
             raise WorkerFailed(
                 f"the process of {self._origin.setting} died: killed, perhaps for lack of memory, or crashed in a "
