@@ -32,7 +32,7 @@ def complete_round(run: Run) -> Path:
     """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
 
     In the first round, the baselines that `baselines` names are trained before the evaluation. Where
-    `runtime.concurrent_baselines` and the machine permit it, they train at the same time as the other stages, and
+    `runtime.concurrent_work` and the machine permit it, they train at the same time as the other stages, and
     recordings are marked while the agent is cloned from them.
 
     Raises:

@@ -68,7 +68,7 @@ class ConcurrentBaselines:
         self._shown = 0  # bytes of what the process has printed
 
     def __enter__(self) -> ConcurrentBaselines:
-        if self._run.round == 1 and self._run.config.runtime.concurrent_baselines and untrained(self._run):
+        if self._run.round == 1 and self._run.config.runtime.concurrent_work and untrained(self._run):
             reason = why_not_concurrent(self._run)
             if reason:
                 logger.info("baselines are trained after the stages of the run: %s", reason)
@@ -126,7 +126,7 @@ class ConcurrentBaselines:
             raise WorkerFailed(
                 f"the process that trained the baselines was killed, perhaps for lack of memory; what it printed is in "
                 f"{self._log.file}. The same command continues from their newest checkpoints; with "
-                "runtime.concurrent_baselines=false they are trained after the stages of the run"
+                "runtime.concurrent_work=false they are trained after the stages of the run"
             ) from error
 
     def _start(self, names: list[str]) -> None:
@@ -240,7 +240,7 @@ def _obey(messages: Connection) -> None:
 def _train(run: Run, log: WorkerLog) -> None:
     """Trains the baselines of a run, each once its stage has finished; a traceback of an error is printed too."""
     log.capture_output()
-    refuse_breakpoints("the process that trains the baselines", "runtime.concurrent_baselines=false")
+    refuse_breakpoints("the process that trains the baselines", "runtime.concurrent_work=false")
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s")
     os.nice(NICENESS)
     retain_freed_memory()

@@ -77,7 +77,7 @@ class MarksAhead:
             return False
         if run.stage("clone").finished or run.config.reinforce.reward not in LEARNED_REWARDS:
             return False
-        return run.config.runtime.concurrent_baselines and not why_not_concurrent(run)
+        return run.config.runtime.concurrent_work and not why_not_concurrent(run)
 
     def _mark(self) -> None:
         """Of the thread, which only waits for the process."""

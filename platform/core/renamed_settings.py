@@ -50,6 +50,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "reinforce.heldout_every": "measure_every",
     "reinforce.setter": "setter_agent",
     "runtime.buffers": "num_buffers",
+    "runtime.concurrent_baselines": "concurrent_work",
     "says_nothing": "no_answer_chance",
     "slips": "drop_chance",
     "slips_at": "drop_steps",

@@ -67,7 +67,7 @@ class RuntimeConfig:
     threads: int = 1  # of torch in the learner (in process: one with overlap); more than one is slow on busy cores
     # In process: mark recordings while they are cloned, and train baselines at the same time as the stages, in another
     # process, where cores and memory suffice.
-    concurrent_baselines: bool = True
+    concurrent_work: bool = True
     # In process, with overlap: play and score in a second process instead of a thread, with the same results. It starts
     # in seconds, and the stage is faster where two cores are free.
     actor_process: bool = False

@@ -56,7 +56,7 @@ def test_baselines_are_the_same_beside_the_stages_and_after_them(cloned: Path, t
         frozen = (root / "run/store/snapshots/clone.db").read_bytes()
         interplay(
             "round",
-            ["1", *tiny(root, named, *QUICK, f"runtime.concurrent_baselines={name == 'concurrent'}")],
+            ["1", *tiny(root, named, *QUICK, f"runtime.concurrent_work={name == 'concurrent'}")],
         )
         assert (root / "run/store/snapshots/clone.db").read_bytes() == frozen
         assert (root / "run/baselines/training.txt").exists() == (name == "concurrent")

@@ -84,7 +84,7 @@ def test_a_process_that_dies_leaves_the_marks_to_the_stage(
     [
         "collect.episodes=400",
         "run.round=2",
-        "runtime.concurrent_baselines=false",
+        "runtime.concurrent_work=false",
         "reinforce.reward=scripted reinforce.actor.progress=true",
     ],
 )
