@@ -198,14 +198,18 @@ def _end_with(alive: Connection) -> None:
 
 
 def _run(unit: Any) -> Any:
-    with _errors_that_can_be_copied(), StallWatch(f"process {os.getpid()} of {_origin.setting} has finished nothing"):
+    with _errors_that_can_be_copied(), _watched():
         return _made()(unit)
 
 
 def _prepare() -> None:
     """Makes what calls the units. An error is raised again by the first unit."""
-    with suppress(Exception):
+    with suppress(Exception), _watched():
         _made()
+
+
+def _watched() -> StallWatch:
+    return StallWatch(f"process {os.getpid()} of {_origin.setting} has finished nothing")
 
 
 def _made() -> Callable[[Any], Any]:
