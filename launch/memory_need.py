@@ -180,7 +180,7 @@ def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[t
         if stage == "reinforce":
             lanes = config.reinforce.actor.lanes
             yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
-            if config.runtime.kind == "in_process" and config.runtime.actor_process:
+            if config.runtime.kind == "in_process" and config.runtime.actor_process and config.runtime.overlap:
                 yield "the process of the actor", float(PROCESS_BYTES)
         layout = _layout(config)
         for block, device_bytes in _blocks(config, stage, layout):

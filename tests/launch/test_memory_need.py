@@ -46,6 +46,11 @@ def machine(root: Path, gigabytes: float) -> Path:
         ("clone", "clone.dataset.steps=1000000", "2 x 2 lanes x 1,000,001 rows x "),
         ("reward", "reward.dataset.lanes=1000000000", "2 x 1,000,000,000 lanes x 9 rows x "),
         ("reinforce", "reinforce.actor.lanes=1000000000", "GB for 1,000,000,000 worlds"),
+        (
+            "reinforce",
+            "reinforce.actor.lanes=1000000000 runtime.actor_process=true",
+            "0.1 GB for the process of the actor",
+        ),
         ("clone", "clone.dataset.blocks=1000000000", "1000000000 x 2 lanes x 9 rows"),
         ("collect", "collect.episodes=1000000000", "GB for 1,000,000,002 episodes to record"),
         ("evaluate", "evaluate.lanes=1000000000", "GB for 1,000,000,000 worlds"),
