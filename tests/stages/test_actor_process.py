@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -22,7 +24,7 @@ from tiny_runs import copied, interplay, refused, rows, tiny
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.runtime.crashes import WorkerFailed
-from interplay.stages import actor_process
+from interplay.stages import actor_process, rollout_parts
 from interplay.stages.actor_process import ORIGIN, why_no_actor_process
 from interplay.stages.process_pool import FunctionProcess
 
@@ -132,6 +134,17 @@ def test_where_no_process_is_possible_the_reason_is_known(
     on: Any = SimpleNamespace(device=torch.device(device))
     found = why_no_actor_process(on)
     assert reason in found and bool(found) == bool(reason)
+
+
+def test_an_actor_that_can_have_no_process_plays_in_this_one_and_says_why(
+    rewarded: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rollout_parts, "why_no_actor_process", lambda *devices: "it is a test")
+    monkeypatch.setattr(rollout_parts, "ActorProcess", Mock(side_effect=AssertionError("a process")))
+    caplog.set_level(logging.INFO)
+    interplay("reinforce", twelve(copied(rewarded, tmp_path), OWN))
+    assert "the actor plays in this process, although runtime.actor_process=true: it is a test" in caplog.text
+    assert_same_runs(unbroken, tmp_path)
 
 
 def sums(begun: Path) -> Callable[[int], int]:
