@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -12,11 +11,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from event_files import needs_tensorboard, shown_by_tensorboard
-from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, tiny
 
-from interplay.episodes.episode import DONE, Prompt
-from interplay.evaluation.live_judgements import EVALUATION
 from interplay.evaluation.probes import ProbesConfig
 from interplay.learner import checkpoint
 from interplay.runtime.interruption import Interrupted
@@ -387,41 +383,9 @@ def test_results_of_an_older_version_are_reported_as_they_are(evaluated: Path, t
     assert set(summary["probes"]) == {"go", "exist"} and summary["listening"] == summary["answers"] == {}
 
 
-def test_agents_of_other_runs_are_measured_and_reported_by_their_names(tmp_path: Path) -> None:
-    words = ("collect.setter.kinds={go: 1}", "collect.episodes=16", "evaluate.kinds=[go]")  # that all agents know
-    for root in (tmp_path, tmp_path / "other"):
-        for verb in ("collect", "clone"):
-            interplay(verb, tiny(root, *words))
-    interplay("evaluate", tiny(tmp_path, *words))
-    clone = (tmp_path / "run" / "evaluate" / "bc.json").stat().st_mtime_ns
-    other = tmp_path / "other" / "run" / "clone" / "checkpoints"
-    named = [f"evaluate.agents.of_{number}={other}" for number in range(7)]  # more than the figures have colors
-    interplay("evaluate", tiny(tmp_path, *words, *named))
-    assert (tmp_path / "run" / "evaluate" / "bc.json").stat().st_mtime_ns == clone, "the clone did not play again"
-    interplay("report", tiny(tmp_path, *words))  # without the settings that name them
-    found = json.loads((tmp_path / "run" / "summary.json").read_text())["probes"]["go"]
-    assert list(found) == ["bc", "expert", *(f"of_{number}" for number in range(7))]
-    assert "of_6" in (tmp_path / "run" / "report.html").read_text()
-
-
 @pytest.mark.parametrize("name", ["bc", "BC", "a/b"])
 def test_a_name_that_cannot_be_a_file_of_its_own_is_refused(
     name: str, evaluated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused("evaluate", tiny(evaluated, f"evaluate.agents={{{name}: clone}}"), capsys, code=2)
     assert "letters, digits" in said and name in said
-
-
-def test_a_report_leaves_out_a_damaged_recording_of_a_live_evaluation(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with opened(tiny(tmp_path)).store() as store:
-        for seed in range(2):
-            episode, _ = record_episode(LineWorld(), seed, 6, "agent")
-            judged = replace(episode.meta, split=EVALUATION, prompts=(Prompt(0, "ask", verdict=DONE, judged=8),))
-            store.append(replace(episode, meta=judged))
-        damaged = store.ids()[0]
-        (store.root / store.path(damaged)).write_bytes(b"damaged")
-    interplay("report", tiny(tmp_path))
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["live"]["agent"]["requests"] == 1
-    assert damaged in caplog.text
