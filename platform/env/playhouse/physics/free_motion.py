@@ -113,13 +113,30 @@ def _is_apart(at: Any, starts: Any, solid: Any, boxes: Any, objects: Any, radii:
 
 
 @compiled
+def _is_still(asleep: Any, qvel: Any, forces: Any) -> bool:
+    """Whether all but the avatars sleeps. The first two trees and the first four speeds are theirs."""
+    for tree in range(2, asleep.shape[0]):
+        if asleep[tree] < 0:  # it is awake
+            return False
+    for i in range(4, qvel.shape[0]):
+        if qvel[i] != 0.0:  # a speed wakes it, as a force does
+            return False
+    for body in range(forces.shape[0]):
+        for i in range(forces.shape[1]):
+            if forces[body, i] != 0.0:
+                return False
+    return True
+
+
+@compiled
 def _coast(substeps: int, data: Any, surroundings: Any, scratch: Any, constants: Any) -> bool:
     """Moves the avatars by a frame; False, and nothing changed, if they may touch anything. Everything else sleeps."""
     qpos, qvel, ctrl, _, _, qacc, qacc_smooth, qacc_warmstart = data
     starts, solid, boxes, objects, radii = surroundings
     mass, gain, force_limit, timestep = constants[_MASS], constants[_GAIN], constants[_FORCE], constants[_TIMESTEP]
     at, speed, acceleration = scratch[0], scratch[1], scratch[2]
-    at[:], speed[:] = qpos[:4], qvel[:4]
+    for i in range(4):
+        at[i], speed[i] = qpos[i], qvel[i]
     for _ in range(substeps):
         if not _is_apart(at, starts, solid, boxes, objects, radii, constants[_BODY]):
             return False
@@ -130,9 +147,10 @@ def _coast(substeps: int, data: Any, surroundings: Any, scratch: Any, constants:
             acceleration[i] = force * (1.0 / mass)
             speed[i] += force * (1.0 / (mass + damping * timestep)) * timestep
             at[i] += speed[i] * timestep
-    qpos[:4], qvel[:4], qacc_smooth[:4] = at, speed, acceleration
-    qacc[:] = qacc_smooth  # MuJoCo does so in each substep without constraints, for all that sleeps, too
-    qacc_warmstart[:] = qacc_smooth
+    for i in range(4):
+        qpos[i], qvel[i], qacc_smooth[i] = at[i], speed[i], acceleration[i]
+    for i in range(qacc.shape[0]):  # MuJoCo does so in each substep without constraints, for all that sleeps, too
+        qacc[i], qacc_warmstart[i] = qacc_smooth[i], qacc_smooth[i]
     return True
 
 
@@ -163,8 +181,7 @@ def _advance(
     """
     _, qvel, ctrl, asleep, forces, _, _, _ = data
     starts, _, _, objects, radii = surroundings
-    # A tree is awake if its number is negative; the first two are the avatars. A speed or a force wakes it.
-    still = not (np.any(asleep[2:] < 0) or np.any(qvel[4:]) or np.any(forces))
+    still = _is_still(asleep, qvel, forces)
     for now in range(frame, moves.shape[1]):
         if not (moved and now == frame):
             for player in range(2):

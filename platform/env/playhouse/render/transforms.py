@@ -3,6 +3,8 @@
 Culling computes the screen rectangle of each primitive, clipped to the windows through which its room is visible. The
 room around the eye fills the screen; each doorway passes the part of the window that it covers on to the next room.
 Only primitives that no ray can reach are culled, so culling changes no pixel.
+
+Small arrays are filled number by number: numba compiles each assignment of a slice for about a second.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def _place_bodies(
     things = positions.shape[0]
     half = np.float32(0.5)
     for n in range(things):
-        places[n] = positions[n]
+        places[n, 0], places[n, 1], places[n, 2] = positions[n, 0], positions[n, 1], positions[n, 2]
         _rotation(turns[n], quaternions[n, 0], quaternions[n, 1], quaternions[n, 2], quaternions[n, 3])
     tilt = np.empty(9, np.float32)
     for role in range(2):
@@ -103,11 +105,11 @@ def _place_shadows(parts: Any, places: Float32Array, turns: Float32Array, primit
         deep = min(bottom, np.float32(1.2)) * half + np.float32(0.02)
         x, y = x * np.float32(1.25), y * np.float32(1.25)
         centers[s, 0], centers[s, 1], centers[s, 2] = place[0], place[1], bottom + np.float32(0.02) - deep
-        inverses[s, :] = zero
+        for i in range(9):
+            inverses[s, i], axes[s, i] = zero, zero
         inverses[s, 0], inverses[s, 1] = cos / x, sin / x
         inverses[s, 3], inverses[s, 4] = -sin / y, cos / y
         inverses[s, 8] = np.float32(1.0) / deep
-        axes[s, :] = zero
         axes[s, 0], axes[s, 3] = cos * x, sin * x
         axes[s, 1], axes[s, 4] = -sin * y, cos * y
         axes[s, 8] = deep
@@ -156,6 +158,16 @@ _SLACK = np.float32(0.06)  # meters: a room's share of the wall around it, plus 
 
 
 @inlined
+def _set(out: Any, a: Any) -> None:
+    out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
+
+
+@inlined
+def _clear(out: Any) -> None:
+    out[0], out[1], out[2], out[3] = 0, 0, 0, 0
+
+
+@inlined
 def _overlap(out: Any, a: Any, b: Any) -> None:
     out[0], out[1] = max(a[0], b[0]), min(a[1], b[1])
     out[2], out[3] = max(a[2], b[2]), min(a[3], b[3])
@@ -167,7 +179,7 @@ def _include(out: Any, a: Any) -> None:
     if a[1] <= a[0] or a[3] <= a[2]:
         return
     if out[1] <= out[0] or out[3] <= out[2]:
-        out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
+        _set(out, a)
         return
     out[0], out[1] = min(out[0], a[0]), max(out[1], a[1])
     out[2], out[3] = min(out[2], a[2]), max(out[3], a[3])
@@ -196,7 +208,7 @@ def _project(out: Any, corners: Any, scale: Any, height: Any, width: Any) -> Non
                 v = (corners[c, 2] + share * (corners[other, 2] - corners[c, 2])) / _NEAR
                 low_u, high_u = min(low_u, u), max(high_u, u)
                 low_v, high_v = min(low_v, v), max(high_v, v)
-    out[:] = 0
+    _clear(out)
     if low_u > high_u:
         return
     # Whole pixels, with one extra on each side for float32 rounding.
@@ -236,14 +248,16 @@ def _windows(
     windows: Any, rooms: Any, ceiling: Any, doors: Any, door_rooms: Any, eye: Any, basis: Any, scale: Any, whole: Any
 ) -> None:
     """Fills `windows` [R, 4]: the part of the screen in which each room is visible."""
-    windows[:] = 0
     inside = False
     for room in range(rooms.shape[0]):
         if _touches(eye, np.float32(0.0), rooms[room]) and np.float32(0.0) < eye[2] < ceiling:
-            windows[room] = whole
+            _set(windows[room], whole)
             inside = True
+        else:
+            _clear(windows[room])
     if not inside:
-        windows[:] = whole
+        for room in range(rooms.shape[0]):
+            _set(windows[room], whole)
         return
     corners = np.empty((8, 3), np.float32)
     axes = np.zeros(9, np.float32)
@@ -282,20 +296,21 @@ def _cull(
     if portals:
         _windows(windows, rooms, ceiling, doors, door_rooms, eye, basis, scale, whole)
     else:
-        windows[:] = whole
+        for room in range(rooms.shape[0]):
+            _set(windows[room], whole)
     corners = np.empty((8, 3), np.float32)
     window = np.empty(4, np.int32)
     for p in range(kinds.shape[0]):
-        window[:] = 0
+        _clear(window)
         if not hidden[p]:
             if kinds[p] == ROOM:
-                window[:] = windows[p]
+                _set(window, windows[p])
             else:
                 for room in range(rooms.shape[0]):
                     if _touches(centers[p], radii[p], rooms[room]):
                         _include(window, windows[room])
         if window[1] <= window[0]:
-            rectangles[p] = 0
+            _clear(rectangles[p])
             continue
         _corners(corners, centers[p], axes[p], eye, basis)
         _project(rectangles[p], corners, scale, height, width)
