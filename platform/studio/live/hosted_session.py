@@ -278,7 +278,8 @@ class HostedSession:
         seen = max((viewer.seen for viewer in self.viewers[seat]), default=None)
         if seen is None:
             return f"the {seat} has left the page or lost the connection, and has not come back"
-        return f"the {seat} has given no sign of life for {time.monotonic() - seen:.0f} s, though its connection is open"
+        silent = time.monotonic() - seen
+        return f"the {seat} has given no sign of life for {silent:.0f} s, though its connection is open"
 
     def _enter(self, phase: str, why: str) -> None:
         self.phase, self.since, self._why = phase, time.monotonic(), why
