@@ -16,7 +16,7 @@ let forgotten = ''; // whose deletion the dialog asks about
 await begin();
 byId('forgetCancel').addEventListener('click', () => byId('forgetDialog').close());
 fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
-fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'sessions', 'minutes', 'last', ''].map((name) => make('th', { text: name && word(`people.${name}`) }))));
+fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'sessions', 'minutes', 'last', 'actions'].map((name) => make('th', { text: word(`people.${name}`) }))));
 
 /** Runs what a button asks for; what goes wrong is shown. @param {() => Promise<any>} act @param {string} [place] */
 async function guarded(act, place = 'message') {
