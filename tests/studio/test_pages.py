@@ -204,3 +204,29 @@ def test_a_page_says_what_to_do_where_the_studio_does_not_answer(browser: Browse
             page.keyboard.press("Enter")  # on the button that has the focus
             page.wait_for_url(f"{studio.origin}/i")
     assert states(tmp_path) == ["open"]
+
+
+def test_the_researcher_sorts_the_people_and_keeps_the_rest_of_the_page_near(page: Page, studio: StartedStudio) -> None:
+    def answer(route: Route) -> None:
+        """Many people, in the order in which they came."""
+        kept = {"roles": ["mark"], "paused": None, "episodes": 0, "sessions": 0, "minutes": 0.0, "last": None}
+        people = [{**kept, "person": f"p-{number}", "marks": number * 7 % 100} for number in range(100)]
+        people[3]["last"] = 1e9
+        route.fulfill(json={"people": people, "audit": []})
+
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.route("**/api/desk/people", answer)
+    page.goto(f"{studio.origin}/desk/studies")
+    rows, marks = page.locator("#people tr"), page.get_by_test_id("column-marks")
+    expect(rows).to_have_count(100)
+    expect(rows.first).to_contain_text("p-0")
+    marks.get_by_role("button").click()
+    expect(marks).to_have_attribute("aria-sort", "descending")
+    assert [rows.nth(n).locator("td").nth(3).inner_text() for n in range(3)] == ["99", "98", "97"]
+    marks.get_by_role("button").press("Enter")  # it keeps the focus
+    expect(marks).to_have_attribute("aria-sort", "ascending")
+    assert rows.first.locator("td").nth(3).inner_text() == "0"
+    page.get_by_test_id("column-last").get_by_role("button").click()
+    expect(rows.first).to_contain_text("p-3")
+    assert page.locator("section:has(#people)").evaluate("(each) => each.clientHeight <= innerHeight")
+    page.unroute("**/api/desk/people")

@@ -31,6 +31,7 @@ SAID = tuple(
 SCREENS = ((1280, 720), (1280, 800), (1366, 768), (1920, 1080))
 ZOOMED = [(int(width / zoom), int(height / zoom)) for width, height in SCREENS for zoom in (1.25, 1.5)]
 PHONES = ((390, 844), (360, 640), (844, 390))
+ON_ITS_SIDE = ((667, 375), (844, 390), (932, 430))
 FOUND = """(selector) => {
   const all = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
   const rectangles = all.map((each) => {
@@ -57,6 +58,12 @@ HITS = """(each) => {
 NOTHING_WRONG: dict[str, list[object]] = {"outside": [], "overlapping": [], "covered": []}
 CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
 LINES = "#work .dialogue button"
+PLAYING = "#view, #game aside button, #say"
+ENDS_IN_SIGHT = """(list) => {
+  const { top, bottom } = list.getBoundingClientRect();
+  const last = list.lastElementChild.getBoundingClientRect();
+  return bottom - top >= 20 && last.bottom <= bottom + 0.5;
+}"""
 BOTH = {"view", "bar", "play", "unusable", "skip"}
 MARKING = BOTH | {"plus", "minus", "undo", "redo", "rules", "finish", "scrub-picture"}
 JUDGING = BOTH | {"done", "not-done"}
@@ -140,8 +147,8 @@ def test_a_phone_shows_the_picture_with_its_bar_and_buttons_and_reaches_the_othe
     phone.close()
 
 
-def test_a_screen_shows_the_picture_and_the_buttons_of_play(browser: Browser, tmp_path: Path) -> None:
-    live = LiveConfig(solver="scripted", seconds=600, utterances=20)
+def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser: Browser, tmp_path: Path) -> None:
+    live = LiveConfig(solver="scripted", seconds=600, utterances=20, idle_seconds=600, away_seconds=600)
     with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio:
         page = playing(browser, studio, invited(tmp_path, studio, 1)[0])
         wait_until(page, "window.studio.drawn > 1 && !document.getElementById('cardBox').hidden")
@@ -151,9 +158,24 @@ def test_a_screen_shows_the_picture_and_the_buttons_of_play(browser: Browser, tm
             page.keyboard.press("Enter")
         page.locator("#dialogue li").nth(7).wait_for()
         page.get_by_test_id("view").focus()
-        for width, height in SCREENS:
+        page.locator("#card").evaluate("(card) => { card.textContent = 'Ask for something. '.repeat(10); }")
+        for width, height in (*SCREENS, *ZOOMED, *ON_ITS_SIDE):
             page.set_viewport_size({"width": width, "height": height})
-            found = page.evaluate(FOUND, "#view, #game aside button")
-            assert set(found.pop("names")) == {"view", "done", "failed", "finish"}
+            found = page.evaluate(FOUND, PLAYING)
+            assert set(found.pop("names")) == {"view", "done", "failed", "finish", "say"}
             assert found == NOTHING_WRONG, f"{width}x{height}"
+            wait_until(page, f"({ENDS_IN_SIGHT})(document.getElementById('dialogue')) // {width}x{height}")
+        state = page.context.storage_state()
+        for width, height in (*PHONES, *ON_ITS_SIDE):
+            viewport = {"width": width, "height": height}
+            phone = browser.new_context(storage_state=state, viewport=viewport, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+            touched = phone.new_page()
+            touched.goto(page.url)
+            wait_until(touched, "document.getElementById('dialogue').children.length === 8 && window.studio.drawn > 1")
+            found = touched.evaluate(FOUND, "#view" if width < height else PLAYING)
+            del found["names"]
+            assert found == NOTHING_WRONG, f"{width}x{height}"
+            assert all(touched.locator(f":is({PLAYING}):visible").evaluate_all(f"(all) => all.map({HITS})"))
+            assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
+            phone.close()
         page.context.close()

@@ -160,6 +160,7 @@ def test_a_person_that_has_stopped_waiting_gets_no_partner(tmp_path: Path, brows
         partner.post("/api/live/consent", {"version": 1})
         page = opened(browser, studio, visitor)
         expect(page.locator("#lobbyText")).to_contain_text("You are ready", timeout=60_000)
+        expect(page.locator("#lobby")).to_be_focused()  # Tab goes on from here: the button has been disabled
         page.route(f"{studio.origin}/", lambda route: None)  # the next page is slow to come
         with page.expect_response("**/api/live/quit"):
             page.evaluate("document.getElementById('stop').click()")

@@ -63,6 +63,7 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
         assert page.evaluate("document.getElementById('view').toDataURL()") != before, "the keys turn"
         page.get_by_test_id("say").fill("half of a")
         page.get_by_test_id("ready-practicing").click()
+        expect(page.get_by_test_id("view")).to_be_focused()
         session, seat = second.join()
         player = second.sit(session, seat)
         page.locator("#practicing").wait_for(state="hidden")

@@ -250,8 +250,13 @@ class HostedSession:
             if self.phase in ("playing", "countdown"):
                 self.send(kind="pause", on=True)
                 self._enter("paused", f"the {' and the '.join(away)} is away")
-            patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
-            if now - self._away_since > patience and not (self.phase != "lobby" and self._replace(away)):
+            # Where an earlier start of the studio has left off, people first have to come back.
+            patience = live.resume_seconds if self.phase == "lobby" and self._resume else live.leave_seconds
+            if now - self._away_since <= patience:
+                return
+            if not self._ending:
+                logger.info("session %s: %s", self.settings.session, "; ".join(map(self._absence, away)))
+            if self.phase == "lobby" or not self._replace(away):
                 # A session that an earlier start had played, and whose people did not come back, was interrupted.
                 self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left", away)
             return
@@ -267,6 +272,14 @@ class HostedSession:
         """The seats whose person has no socket, or has given no sign of life."""
         limit = self.settings.live.away_seconds if self.settings.live.clock == "real" else float("inf")
         return [seat for seat in self.people if not any(now - viewer.seen <= limit for viewer in self.viewers[seat])]
+
+    def _absence(self, seat: str) -> str:
+        """Why the person of a seat counts as gone."""
+        seen = max((viewer.seen for viewer in self.viewers[seat]), default=None)
+        if seen is None:
+            return f"the {seat} has left the page or lost the connection, and has not come back"
+        silent = time.monotonic() - seen
+        return f"the {seat} has given no sign of life for {silent:.0f} s, though its connection is open"
 
     def _enter(self, phase: str, why: str) -> None:
         self.phase, self.since, self._why = phase, time.monotonic(), why

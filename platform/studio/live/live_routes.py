@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from typing import Annotated, Any
 from unicodedata import category
@@ -28,12 +29,15 @@ from interplay.studio.web.rate_limit import RateLimit
 from interplay.studio.web.studio_context import StudioContext
 
 router = APIRouter()
+logger = logging.getLogger(__name__)
 SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
 # Over which the inputs of a socket are limited: what a browser sends during a pause of its connection comes at once.
 BURST_SECONDS = 15
 ID_LETTERS = 64  # of an utterance's id, at most
 TOO_FAST = "You are talking too fast; wait a little, and press Enter again."
+# Close codes of connections whose data breaks the protocol of WebSockets, with what it was.
+BROKEN = {1002: "a broken frame", 1007: "text that is not UTF-8", 1009: "a message that is too long"}
 UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control characters and halves of surrogate pairs
 
 
@@ -167,6 +171,7 @@ async def seat_socket(websocket: WebSocket, session: str, seat: str, live: Sessi
     try:
         await SeatReader(hosted, viewer).read()
     except BadMessage as error:
+        logger.warning("session %s: the connection of the %s is closed: %s", session, seat, error)
         viewer.close(str(error)[:100], REFUSED)
         await sender
     except WebSocketDisconnect:
@@ -219,6 +224,8 @@ class SeatReader:
         while True:
             message = await self._viewer.websocket.receive()
             if message["type"] == "websocket.disconnect":
+                if (broken := BROKEN.get(message["code"])) is not None:
+                    raise BadMessage(f"it sent {broken}")
                 return
             self._viewer.seen = time.monotonic()
             data, text = message.get("bytes"), message.get("text")

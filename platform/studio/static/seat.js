@@ -23,6 +23,7 @@ const REASONS = ['wrong_thing', 'stuck', 'wrong_place', 'wrong_words', 'no_idea'
 const shown = { drawn: 0, shown: 0, rtt: 0 };
 /** @type {any} */ (window).studio = shown;
 const overlay = new Overlay(byId('overlay'));
+new ResizeObserver(() => scrollDown(byId('dialogue'))).observe(byId('dialogue')); // as when a phone is turned
 
 /**
  * Takes a seat.

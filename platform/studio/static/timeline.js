@@ -1,6 +1,6 @@
 // The bar under the picture: what was said, marks, what is loaded, and the cursor. Moving over it scrubs.
 const NS = 'http://www.w3.org/2000/svg';
-const LEFT = 70;
+const LEFT = 80;
 const RIGHT = 14;
 
 /** @param {string} name @param {Object<string, any>} given @param {string} [title] */

@@ -58,6 +58,7 @@ async function lobby() {
   const press = () => {
     ready = true;
     byId('ready').disabled = byId('practiceReady').disabled = true;
+    for (const name of ['lobby', 'say', 'view']) byId(name).focus(); // the last one in sight: a disabled button has no focus
   };
   byId('ready').onclick = byId('practiceReady').onclick = press;
   let stopped = false;

@@ -9,6 +9,7 @@ import { Timeline } from '../timeline.js';
 import { word } from '../words.js';
 
 const CLUSTER_SECONDS = 1;
+const MOST_LISTED = 40;
 const COLUMNS = ['raters', 'episodes', 'f1', 'chance', 'corrected', 'same_sign', 'lateness', 'ordered_alike', 'alpha'];
 
 const person = await begin();
@@ -59,7 +60,8 @@ async function showRaters() {
 async function showDisputed() {
   const { episodes } = await get('/api/quality/disputed');
   byId('nothing').hidden = episodes.length > 0;
-  fill(byId('disputed'), ...episodes.slice(0, 40).map((/** @type {any} */ each) => make('button', {
+  byId('more').textContent = episodes.length > MOST_LISTED ? word('quality.more', { shown: MOST_LISTED, count: episodes.length }) : '';
+  fill(byId('disputed'), ...episodes.slice(0, MOST_LISTED).map((/** @type {any} */ each) => make('button', {
     class: 'small',
     data: `episode-${each.episode}`,
     title: word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) }),

@@ -7,16 +7,20 @@ import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
 const ROOT = 'p-root'; // the researcher, who can't be deleted
+const COLUMNS = ['person', 'roles', 'episodes', 'marks', 'sessions', 'minutes', 'last']; // of the people, as the studio gives them
 const NOT_EDITED = ['have', 'want', 'version', 'revision', 'open']; // `open` has a button, and may change while a definition is typed
 
 let unchanged = ''; // the definition as it was filled in or kept
 let revision = ''; // of the study that it was filled in from or kept as
 let forgotten = ''; // whose deletion the dialog asks about
+/** @type {any[]} */ let everyone = []; // in the order in which they came
+let sorted = { by: '', down: false };
 
 await begin();
 byId('forgetCancel').addEventListener('click', () => byId('forgetDialog').close());
 fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
-fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'sessions', 'minutes', 'last', ''].map((name) => make('th', { text: name && word(`people.${name}`) }))));
+fill(byId('peopleHead'), make('tr', {}, ...COLUMNS.map((name) => make('th', { data: `column-${name}` },
+  make('button', { class: 'small', text: word(`people.${name}`), onclick: () => sortBy(name) }))), make('th', { text: word('people.actions') })));
 
 /** Runs what a button asks for; what goes wrong is shown. @param {() => Promise<any>} act @param {string} [place] */
 async function guarded(act, place = 'message') {
@@ -110,6 +114,24 @@ function person(each) {
     make('td', {}, make('div', { class: 'row' }, pause, each.person !== ROOT && make('button', { class: 'small', text: word('people.forget'), data: `forget-${each.person}`, onclick: () => guarded(() => askToForget(each.person)) }))));
 }
 
+/** Lists the people in the order that was chosen; those without a value are last. */
+function listPeople() {
+  const { by, down } = sorted;
+  const value = (/** @type {any} */ each) => (Array.isArray(each[by]) ? each[by].join(', ') : each[by]);
+  const compare = (/** @type {any} */ one, /** @type {any} */ other) => (one > other ? 1 : -1) * (down ? -1 : 1);
+  fill(byId('people'), ...(by ? everyone.toSorted((one, other) => {
+    const [a, b] = [value(one), value(other)];
+    return a === b ? 0 : a === null ? 1 : b === null ? -1 : compare(a, b);
+  }) : everyone).map(person));
+}
+
+/** Sorts the people by a column, numbers and times from the largest; a second press turns the order. @param {string} by */
+function sortBy(by) {
+  sorted = { by, down: by === sorted.by ? !sorted.down : !['person', 'roles'].includes(by) };
+  COLUMNS.forEach((name, n) => byId('peopleHead').querySelectorAll('th')[n].setAttribute('aria-sort', name !== by ? 'none' : sorted.down ? 'descending' : 'ascending'));
+  listPeople();
+}
+
 /** Lists what is kept of a person, and deletes it once the pseudonym is typed. @param {string} name */
 async function askToForget(name) {
   const kept = await get(`/api/desk/people/${name}/kept`);
@@ -132,7 +154,8 @@ function leftOut([episode, reason]) {
 async function show() {
   const [{ studies, flags, scores }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
   fill(byId('studies'), ...studies.map((/** @type {any} */ study) => card(study, scores[study.name])));
-  fill(byId('people'), ...people.map(person));
+  everyone = people;
+  listPeople();
   byId('leftOutPart').hidden = !Object.keys(flags).length;
   fill(byId('leftOut'), ...Object.entries(flags).map(leftOut));
   fill(byId('audit'), ...audit.map((/** @type {any} */ each) => {
