@@ -249,6 +249,16 @@ def test_a_killed_stage_ends_the_run(tmp_path: Path) -> None:
     assert format_line(gone, 2.0) == format_line(gone, None), "the rate of its last minute is no longer true"
 
 
+def test_a_killed_stage_ends_the_run_although_the_clock_was_set_back(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine", status_age=1.0)
+    gone = read_run_summary(root, time.time() - 3600)
+    assert gone.ended and not gone.workers and gone.status_age is None
+    assert "4/20 updates  stopped or failed before its end  loss 2" in format_line(gone, None)
+    (root / "evaluate").mkdir()
+    os.utime(root / "evaluate", (time.time() - 3590, time.time() - 3590))  # written since
+    assert not read_run_summary(root, time.time() - 3600).ended
+
+
 def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> None:
     root = begun(tmp_path / "mine")
     assert format_line(read_run_summary(root), None) == f"mine  {WAITS}"
