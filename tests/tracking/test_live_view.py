@@ -47,18 +47,26 @@ class WatchedRun:
         self._root = root
         self._does = list(does)
         self._passed = 0.0
-        self.silent_seconds = 0.0  # seconds that were waited while nothing happened
+        self._waited = 0.0
+        self._done_at = self._read_at = time.time()
+
+    @property
+    def silent_seconds(self) -> float:
+        """Seconds in which nothing happened: those that were waited, and those that reading and drawing took."""
+        return self._waited + self._read_at - self._done_at
 
     def read(self) -> RunSummary:
-        return read_run_summary(self._root, time.time() + self._passed)
+        self._read_at = time.time()
+        return read_run_summary(self._root, self._read_at + self._passed)
 
     def wait(self, seconds: float) -> None:
         if self._does:
             self._does.pop(0)()
+            self._done_at = time.time()
             self._passed += 1.0
         else:
             self._passed += seconds
-            self.silent_seconds += seconds
+            self._waited += seconds
 
 
 def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
