@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import threading
 import time
@@ -165,8 +166,19 @@ class EpisodeIds:
                 self._newest = (newest, bits) if bits < 2**64 else (newest + 1, secrets.randbits(63))
             return "{:012x}{:016x}".format(*self._newest)
 
+    def continue_after(self, newest: str) -> None:
+        """Makes later ids higher than `newest`, which another process has made, even if the clock was set back since.
 
-new_episode_id = EpisodeIds().new
+        An id of another form, which a program has given to its episode itself, has no effect.
+        """
+        if not re.fullmatch("[0-9a-f]{28}", newest):
+            return
+        with self._lock:
+            self._newest = max(self._newest, (int(newest[:12], 16), int(newest[12:], 16)))
+
+
+EPISODE_IDS = EpisodeIds()  # of this process
+new_episode_id = EPISODE_IDS.new
 
 
 def source_digest(source: str) -> str:

@@ -17,7 +17,7 @@ from interplay.actors.seats import ScriptedSeat, SolverSeat
 from interplay.core.settings_group import settings_group
 from interplay.core.typed_name import setting_of
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.episode import Episode, new_episode_id
+from interplay.episodes.episode import EPISODE_IDS, Episode, new_episode_id
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
@@ -101,6 +101,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
+        EPISODE_IDS.continue_after(max(store.paths(), default=""))
         recorded, others = Counter[tuple[str, int]](), dict[tuple[str, int], str]()
         for meta in store.intact_metas():
             recorded[meta.split, meta.seed] += 1

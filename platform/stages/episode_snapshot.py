@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from shlex import quote
 
 from interplay.core.counted import counted
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
@@ -19,7 +20,7 @@ from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES, stage_of_round
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.shared_parts import AGENT_STAGES, warn_of_unfinished_agent
-from interplay.stages.stage_folder import StageFolder
+from interplay.stages.stage_folder import CONFIG_FILE, StageFolder
 
 logger = logging.getLogger(__name__)
 
@@ -216,6 +217,7 @@ def _freeze(
             f"{path} is missing, which lists the episodes that {stage} learned from: restore it from a copy, or remove "
             f"{run.stage(stage).path} to train again"
         )
+    _refuse_store_of_another_run(run)
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     if name == stage:
         _warn_of_unfinished(run, stage)
@@ -225,6 +227,18 @@ def _freeze(
         if not store.entries(where):
             return None
         return store.snapshot(path.stem, where, mix, raters, keep, *_until(run, stage))
+
+
+def _refuse_store_of_another_run(run: Run) -> None:
+    """Raises ValueError if the run's store is a link to that of another run, whose snapshots it would replace. The
+    snapshots of a baseline have names of their own."""
+    store = run.root / "store"
+    owner = store.resolve().parent
+    if run.base is None and owner != run.root.resolve() and (owner / CONFIG_FILE).exists():
+        raise ValueError(
+            f"{store} is a link to the store of the run {owner}, whose list of episodes this stage would replace. Copy "
+            f"the store instead: rm {quote(str(store))} && cp -r {quote(str(owner / 'store'))} {quote(str(store))}"
+        )
 
 
 def _until(run: Run, stage: str) -> tuple[float, Collection[str]]:

@@ -73,7 +73,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     folders = sorted({file.parent for pattern in patterns for file in root.glob(pattern)}, key=_last_activity)
     active = [folder for folder in folders if _is_active(folder, now)]
     other = "" if active else _stage_at_work(root)
-    silent_seconds = None if active else 0.0 if other else now - _last_write(root)
+    silent_seconds = None if active else 0.0 if other else now - _last_write(root, now)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
         return replace(_summarize(root, shown[-1], silent_seconds, now), other_stage=other)
     summary = RunSummary(root.name, silent_seconds=silent_seconds, other_stage=other)
@@ -87,6 +87,8 @@ def _summarize(root: Path, folder: Path, silent_seconds: float | None, now: floa
     settings = _read_json(folder.parent / "config.json").get(settings_group(folder.name), {})
     status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None
+    if age is not None and age < -STATUS_VALID_SECONDS:  # the clock was set back since
+        status, age = {}, None
     return RunSummary(
         run=root.name,
         stage=str(folder.relative_to(root)),
@@ -110,8 +112,8 @@ def _is_active(folder: Path, now: float) -> bool:
     if _is_locked(folder / ".lock"):
         return True
     reported = float(_read_json(folder / "status.json").get("time", 0.0))
-    last_report = max(reported, _modified_at(folder / "metrics.jsonl"))
-    return now - last_report <= ENDED_AFTER_SECONDS and not _is_finished(folder)
+    written = (reported, _modified_at(folder / "metrics.jsonl"))
+    return any(abs(now - each) <= ENDED_AFTER_SECONDS for each in written) and not _is_finished(folder)
 
 
 def _stage_at_work(root: Path) -> str:
@@ -141,10 +143,12 @@ def _last_activity(folder: Path) -> float:
     return max(_modified_at(folder / ".lock"), _modified_at(folder / "metrics.jsonl"))
 
 
-def _last_write(root: Path) -> float:
-    """When any file of a run was last written, except error.txt, which a failed command leaves."""
+def _last_write(root: Path, now: float) -> float:
+    """When any file of a run was last written, except error.txt, which a failed command leaves, and files of the
+    future, from before the clock was set back."""
     files = (*root.glob("*"), *root.glob("*/*"), *root.glob("round-*/*/*"))
-    return max((_modified_at(file) for file in files if file.name != "error.txt"), default=0.0)
+    written = (_modified_at(file) for file in files if file.name != "error.txt")
+    return max((each for each in written if each <= now + ENDED_AFTER_SECONDS), default=0.0)
 
 
 def _modified_at(file: Path) -> float:

@@ -134,8 +134,14 @@ def test_the_slurm_job_starts_ray_and_the_run_and_leaves_no_process(slurm: dict[
     assert not (told / "requeued").exists()
 
 
-def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, str], tmp_path: Path) -> None:
-    job = start(slurm, tmp_path, "reinforce")
+@pytest.mark.parametrize(
+    ("of_array", "queued"),
+    [({}, "7"), ({"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}, "7_2")],  # a task with the array's number
+)
+def test_a_job_whose_time_is_up_saves_and_queues_itself_again(
+    slurm: dict[str, str], tmp_path: Path, of_array: dict[str, str], queued: str
+) -> None:
+    job = start({**slurm, **of_array}, tmp_path, "reinforce")
     told = Path(slurm["TOLD"])
     wait_for(job, told / "driver", told / "worker")
     assert "--address=10.0.0.1:20007 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
@@ -143,7 +149,7 @@ def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, s
     said, _ = job.communicate(timeout=120)
     assert job.returncode == 130, said
     assert (told / "saved").exists()
-    assert (told / "requeued").read_text() == "7\n"
+    assert (told / "requeued").read_text() == f"{queued}\n"
     assert not list(tmp_path.glob(".ray-token*"))
 
 

@@ -227,3 +227,20 @@ def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_
     assert f"reinforce begins from the stage reward. {root}/run/reward has learned from other episodes" in caplog.text
     (root / "run/store/snapshots/reward.db").unlink()
     assert "store/snapshots/reward.db would list, which is missing: the stage was copied" in stated()
+
+
+def test_a_run_whose_store_is_that_of_another_run_leaves_its_snapshots_alone(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = (copied(rewarded, tmp_path / name) for name in ("one", "two"))
+    shutil.rmtree(two / "run/reward")
+    shutil.move(two / "run/store", tmp_path / "disk")
+    (two / "run/store").symlink_to(one / "run/store")
+    before = (one / "run/store/snapshots/reward.db").read_bytes()
+    said = refused("reward", tiny(two), capsys)
+    assert f"{two}/run/store is a link to the store of the run {one}/run" in said
+    assert f"rm {two}/run/store && cp -r {one}/run/store {two}/run/store" in said
+    assert (one / "run/store/snapshots/reward.db").read_bytes() == before
+    (two / "run/store").unlink()
+    (two / "run/store").symlink_to(tmp_path / "disk")  # its own store, on another disk
+    interplay("reward", tiny(two))

@@ -47,18 +47,26 @@ class WatchedRun:
         self._root = root
         self._does = list(does)
         self._passed = 0.0
-        self.silent_seconds = 0.0  # seconds that were waited while nothing happened
+        self._waited = 0.0
+        self._done_at = self._read_at = time.time()
+
+    @property
+    def silent_seconds(self) -> float:
+        """Seconds in which nothing happened: those that were waited, and those that reading and drawing took."""
+        return self._waited + self._read_at - self._done_at
 
     def read(self) -> RunSummary:
-        return read_run_summary(self._root, time.time() + self._passed)
+        self._read_at = time.time()
+        return read_run_summary(self._root, self._read_at + self._passed)
 
     def wait(self, seconds: float) -> None:
         if self._does:
             self._does.pop(0)()
+            self._done_at = time.time()
             self._passed += 1.0
         else:
             self._passed += seconds
-            self.silent_seconds += seconds
+            self._waited += seconds
 
 
 def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
@@ -247,6 +255,16 @@ def test_a_killed_stage_ends_the_run(tmp_path: Path) -> None:
     ended = "stopped or failed before its end  nothing written for 1:01"
     assert f"4/20 updates  {ended}  loss 2" in format_line(gone, None)
     assert format_line(gone, 2.0) == format_line(gone, None), "the rate of its last minute is no longer true"
+
+
+def test_a_killed_stage_ends_the_run_although_the_clock_was_set_back(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine", status_age=1.0)
+    gone = read_run_summary(root, time.time() - 3600)
+    assert gone.ended and not gone.workers and gone.status_age is None
+    assert "4/20 updates  stopped or failed before its end  loss 2" in format_line(gone, None)
+    (root / "evaluate").mkdir()
+    os.utime(root / "evaluate", (time.time() - 3590, time.time() - 3590))  # written since
+    assert not read_run_summary(root, time.time() - 3600).ended
 
 
 def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> None:
