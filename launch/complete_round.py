@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from interplay.core.settings_validation import did_you_mean
+from interplay.env.warm_up import warm_up
 from interplay.evaluation.probes import probe_kinds
 from interplay.launch.concurrent_baselines import ConcurrentBaselines
 from interplay.launch.marks_ahead import MarksAhead
@@ -43,6 +44,10 @@ def complete_round(run: Run) -> Path:
     refuse_other_settings(run)
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines, MarksAhead(run) as ahead:
         steps = _steps(run, baselines)
+        if not run.stage(EVALUATE).finished:
+            _warm_up_world(run)
+            if stop.requested:
+                raise Interrupted("stopped before the first stage; the same command begins with it")
         for number, (name, says, act) in enumerate(steps, 1):
             if is_left_out(name, run.config):
                 reward = run.config.reinforce.reward
@@ -57,6 +62,13 @@ def complete_round(run: Run) -> Path:
                     raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
             baselines.reached(name)
         return report(run)
+
+
+def _warm_up_world(run: Run) -> None:
+    """Compiles what draws the pictures, which the stages would do in the middle of their work, and in each process."""
+    with closing(run.make_world()) as world:
+        if world.spec.image is not None:
+            warm_up(world, logger.info)
 
 
 def refuse_other_settings(run: Run) -> None:
