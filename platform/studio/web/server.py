@@ -121,15 +121,15 @@ def serve(served: ServedRun) -> None:
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=2,
         )
-        logging.getLogger("uvicorn.error").addFilter(_is_told)
+        logging.getLogger("uvicorn.error").addFilter(_is_kept)
         write_whole(served.folder / ADDRESS, f"{_origin(config, port)}\n", durable=False)
         sys.stdout.write(_welcome(studio, port))
         sys.stdout.flush()
         uvicorn.Server(settings).run(sockets=[listener])
 
 
-def _is_told(record: logging.LogRecord) -> bool:
-    """Leaves out a traceback of uvicorn about bad text of a client; the route of the socket logs a line about it."""
+def _is_kept(record: logging.LogRecord) -> bool:
+    """False for a traceback of uvicorn about bad text of a client: the route of the socket logs a line about it."""
     return not record.getMessage().startswith("Invalid UTF-8")
 
 
