@@ -15,7 +15,7 @@ from interplay.launch.marks_ahead import MarksAhead
 from interplay.launch.pipeline import stages_of_round
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.baselines import baseline_config, refuse_other_baselines
+from interplay.stages.baselines import baseline_config, baseline_of, refuse_other_baselines
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.report_stage import report
@@ -39,9 +39,11 @@ def complete_round(run: Run) -> Path:
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
         StageConflict: see `refuse_other_settings`; nothing has begun.
+        ValueError: see `refuse_missing_agents`; nothing has begun.
         WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
     refuse_other_settings(run)
+    refuse_missing_agents(run)
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines, MarksAhead(run) as ahead:
         steps = _steps(run, baselines)
         if not run.stage(EVALUATE).finished:
@@ -82,6 +84,51 @@ def refuse_other_settings(run: Run) -> None:
             stage.refuse_other_settings(run)
     if run.round == 1:
         refuse_other_baselines(run, run.config.baselines)
+
+
+def refuse_missing_agents(run: Run) -> None:
+    """Refuses a round in which a stage, also one of a baseline, is to begin with the agent of a stage that will have
+    none by then.
+
+    Raises:
+        ValueError: no earlier stage of the round trains that agent, and the run does not have it yet.
+    """
+    stages = [stage.name for stage in stages_of_round(run.round) if not is_left_out(stage.name, run.config)]
+    begins = [(stage, run.config) for stage in stages if not run.stage(stage).finished]
+    for baseline in run.config.baselines if run.round == 1 else ():
+        config = baseline_config(run.config, baseline)
+        begins += [(stage, config) for stage in baseline_of(run.config, baseline).stages]
+    for stage, config in begins:
+        known = {*stages[: stages.index(stage)], *(name for name in AGENT_STAGES if run.stage(name).has_agent)}
+        for setting, name in _begins_with(config, stage).items():
+            if name in AGENT_STAGES and name not in known and not Path(name).exists():
+                left_out = f", and reinforce.reward={run.config.reinforce.reward} leaves it out"
+                raise ValueError(
+                    f"{setting}={name}: {run.root} has no agent of the stage {name!r}, and no stage of the round that "
+                    f"runs before {stage} trains one{left_out if is_left_out(name, run.config) else ''}. Set {setting} "
+                    f"to a stage that does or to the path of a checkpoint, or first type: {run.command(name)}"
+                )
+
+
+def _begins_with(config: Config, stage: str) -> dict[str, str]:
+    """The stages or paths of the agents that a stage begins with, by setting."""
+    recorded, reinforced = config.collect_agent, config.reinforce
+    named = {
+        "collect-agent": {
+            "collect_agent.checkpoint": recorded.checkpoint if recorded.solver == "agent" else "",
+            "collect_agent.setter_agent": recorded.setter_agent,
+        },
+        "reward": {"reward.start": config.reward.start},
+        "reinforce": {
+            "reinforce.start": reinforced.start,
+            "reinforce.setter_agent": reinforced.setter_agent if reinforced.actor.learned_setters else "",
+        },
+        EVALUATE: {
+            "evaluate.setter_agent": config.evaluate.setter_agent,
+            **{f"evaluate.agents.{name}": agent for name, agent in config.evaluate.agents.items()},
+        },
+    }
+    return named.get(stage, {})
 
 
 def is_left_out(stage: str, config: Config) -> bool:

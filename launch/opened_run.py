@@ -15,7 +15,7 @@ from interplay.core.files import check_links
 from interplay.core.settings_validation import did_you_mean, nearest
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.stages.config import Config
-from interplay.stages.rounds import replaced_settings
+from interplay.stages.rounds import newest_round, replaced_settings
 from interplay.stages.run import Run, env_if_recorded, open_run
 
 logger = logging.getLogger(__name__)
@@ -77,6 +77,16 @@ def existing(config: Config) -> Run:
     `refuse_missing`."""
     refuse_missing(config)
     return opened(replace(config, env=env_if_recorded(config.run.root) or config.env))
+
+
+def warn_of_newer_round(config: Config, verb: str, stage: str = "*") -> None:
+    """Says which round a verb reads where a later one has results, or those of `stage`."""
+    newest = newest_round(config.run.root, stage)
+    if newest > config.run.round:
+        logger.warning(
+            "%s reads round %d, and round %d is newer; to read that one, add run.round=%d",
+            *(verb, config.run.round, newest, newest),
+        )
 
 
 def refuse_missing(config: Config) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from interplay.launch.opened_run import existing
+from interplay.launch.opened_run import existing, warn_of_newer_round
 from interplay.stages import (
     episode_lookup,
     inspect_reward_stage,
@@ -17,21 +17,27 @@ from interplay.stages import (
     serve_reward_stage,
 )
 from interplay.stages.config import Config
+from interplay.stages.episode_lookup import is_path
+from interplay.stages.report_stage import REWARD
 from interplay.stages.run import Run
+from interplay.video.config import REWARD_AUTO
 
 
 def report(config: Config) -> int:
     """Writes the report."""
+    warn_of_newer_round(config, "report")
     return _wrote("The report", report_stage.report(existing(config)))
 
 
 def inspect_reward(config: Config) -> int:
     """Writes the page about the reward model."""
+    warn_of_newer_round(config, "inspect-reward", REWARD)
     return _wrote("The reward model", inspect_reward_stage.inspect_reward(existing(config)))
 
 
 def score(config: Config) -> int:
     """Scores the recordings."""
+    warn_of_newer_round(config, "score", REWARD)
     return _wrote("The scores of all recordings", score_stage.score(existing(config)))
 
 
@@ -42,6 +48,7 @@ def serve_reward(config: Config) -> int:
         sys.stdout.write(f"The reward service: http://{host}:{port}/about (Ctrl-C ends it)\n")
         sys.stdout.flush()
 
+    warn_of_newer_round(config, "serve-reward", REWARD)
     serve_reward_stage.serve_reward(existing(config), announce)
     return 0
 
@@ -52,6 +59,8 @@ def replay(config: Config) -> int:
         listed = episode_lookup.newest_episodes(Run(config.run.root, config))
         sys.stdout.write("\n  ".join(["The newest episodes; type the id of one after the verb:", *listed]) + "\n")
         return 0
+    if config.replay.reward in (REWARD_AUTO, REWARD) and not is_path(config.replay.episode):
+        warn_of_newer_round(config, "replay", REWARD)
     torch.set_num_threads(config.runtime.threads)
     return _wrote("The video", replay_stage.replay(config))
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
+from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
 TEMPORARY_SUFFIX = ".tmp"  # suffix of a file that is being written
+LEFTOVER_SECONDS = 24 * 3600.0  # no write takes that long without touching its temporary file
 TAIL_BYTES = (2**16, 2**20, 2**24)  # how much of a file's end `JsonLines.newest` reads, one attempt after another
 
 
@@ -44,13 +48,16 @@ def check_links(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
+def replacing(path: Path, *, durable: bool = True, is_new: bool = False) -> Iterator[Path]:
     """Yields the path of a temporary file in the same folder and renames it to `path` on leaving.
 
     A reader meets the old file or the whole new one. An exception removes the temporary file and leaves the old one.
-    With `durable`, the new file also survives a power cut from then on.
+    With `durable`, the new file also survives a power cut from then on. Temporary files that killed processes have left
+    of the same file are removed first, unless `is_new`: the name is a new one, and the folder may be large to search.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    if not is_new:
+        remove_leftovers(path.parent.glob(f"{escape(path.name)}.*{TEMPORARY_SUFFIX}"))
+    temporary = path.with_name(f"{path.name}.{_process_table()}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
         yield temporary
         if durable:
@@ -60,6 +67,42 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
     if durable:
         sync(path.parent)
+
+
+def remove_leftovers(temporaries: Iterable[Path]) -> int:
+    """Removes those of these temporary files that no living process writes, and returns their number."""
+    removed = 0
+    for temporary in temporaries:
+        with suppress(FileNotFoundError, PermissionError):  # its process has just renamed it; it is of another user
+            if _is_left_over(temporary):
+                temporary.unlink()
+                removed += 1
+    return removed
+
+
+def _is_left_over(temporary: Path) -> bool:
+    """Whether the process that wrote a temporary file of `replacing` has ended.
+
+    A process of another machine or container can't be looked up: its file counts as left over after `LEFTOVER_SECONDS`
+    without a write. So do files of earlier versions, whose names state the process alone.
+    """
+    *_, table, process = ("", *temporary.name.removesuffix(TEMPORARY_SUFFIX).split("."))
+    if table != _process_table():
+        return time.time() - temporary.stat().st_mtime >= LEFTOVER_SECONDS
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it lives, and is of another user
+        return False
+    return False
+
+
+@cache
+def _process_table() -> str:
+    """Identifies what numbers of processes are unique in: one start of a machine and, in it, a PID namespace."""
+    start = Path("/proc/sys/kernel/random/boot_id").read_text()
+    return hashlib.sha256(f"{start}{Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:8]
 
 
 def private_folder(path: Path) -> None:
@@ -74,9 +117,11 @@ def private_file(path: Path) -> None:
         path.touch(mode=0o600)
 
 
-def write_whole(path: Path, data: bytes | str, *, durable: bool = True, private: bool = False) -> None:
+def write_whole(
+    path: Path, data: bytes | str, *, durable: bool = True, private: bool = False, is_new: bool = False
+) -> None:
     """Writes a file atomically; see `replacing`. Text is encoded as UTF-8. With `private`, only its owner reads it."""
-    with replacing(path, durable=durable) as temporary:
+    with replacing(path, durable=durable, is_new=is_new) as temporary:
         if private:
             private_file(temporary)
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
-from interplay.core.files import TEMPORARY_SUFFIX, check_links, write_whole
+from interplay.core.files import TEMPORARY_SUFFIX, check_links, remove_leftovers, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
 from interplay.episodes.catalog_journal import JOURNAL
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
@@ -56,7 +55,7 @@ class EpisodeFiles:
         if path.exists():
             raise FileExistsError(f"{path} exists already; episodes are immutable, give the new one its own id")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, data)
+        write_whole(path, data, is_new=True)
         return self._entry(path, data, episode.meta)
 
     def found(self) -> Iterator[tuple[str, Path]]:
@@ -69,22 +68,15 @@ class EpisodeFiles:
         data = read_bytes(path)
         return self._entry(path, data, decode(data, source=str(path)).meta)
 
-    def sweep(self, *, older_than: float) -> int:
-        """Removes temporary files of killed writers, untouched for `older_than` seconds; returns their number."""
-        swept = 0
-        for path in (self._root / "episodes").glob(f"*/*{TEMPORARY_SUFFIX}"):
-            if time.time() - path.stat().st_mtime >= older_than:
-                path.unlink()
-                swept += 1
-        return swept
+    def sweep(self) -> int:
+        """Removes the temporary files of killed writers; returns their number."""
+        return remove_leftovers((self._root / "episodes").glob(f"*/*{TEMPORARY_SUFFIX}"))
 
     def _entry(self, path: Path, data: bytes, meta: EpisodeMeta) -> CatalogEntry:
         return entry_of(meta, str(path.relative_to(self._root)), hashlib.sha256(data).hexdigest())
 
 
 log = logging.getLogger(__name__)
-
-SWEEP_SECONDS = 3600.0  # writing one episode never takes an hour
 
 
 @dataclass(frozen=True)
@@ -223,9 +215,9 @@ class EpisodeStore(EpisodeCatalog):
         self.drop(doomed)
         return doomed
 
-    def reindex(self, *, sweep_older_than: float = SWEEP_SECONDS) -> Reindexed:
+    def reindex(self) -> Reindexed:
         """Updates the index to match the files, including those of killed writers and of other processes."""
-        swept = self._files.sweep(older_than=sweep_older_than)
+        swept = self._files.sweep()
         known = {path: episode for episode, path in self.paths().items()}
         entries: list[CatalogEntry] = []
         unreadable: list[str] = []

@@ -38,6 +38,9 @@ logger = logging.getLogger(__name__)
 NUMBERS = ("episodes", "heldout")  # of episodes; they only grow
 GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted machines wait little longer
 
+EpisodeNumber = tuple[str, int]  # a split, and the number in it
+EpisodeStart = tuple[str, int]  # a split, and the seed of the house
+
 
 @closes_worlds
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
@@ -98,19 +101,21 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         if not sum(counts.values()) or _has_episodes(run, stage):
             return
         logger.warning("%s has no episode of %s any more: they are recorded again", run.root / "store", stage)
-        clock.note(steps=0)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         EPISODE_IDS.continue_after(max(store.paths(), default=""))
-        recorded, others = Counter[tuple[str, int]](), dict[tuple[str, int], str]()
+        recorded, others = Counter[EpisodeStart](), dict[tuple[str, int], str]()
+        stored_steps = Counter[EpisodeStart]()
         for meta in store.intact_metas():
             recorded[meta.split, meta.seed] += 1
+            stored_steps[meta.split, meta.seed] += meta.steps
             others.setdefault((meta.world, meta.world_version), meta.id)
-        waiting = _waiting(run, config, stage, recorded)
+        starts = _starts(run, config, stage)
+        waiting = _waiting(starts, recorded)
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
             missing, steps, texts = len(waiting), 0, Counter[str]()
-            before = clock.fact("steps", 0)
+            before = sum(stored_steps[start] for start in set(starts.values()))
             if waiting:
                 clock.note(finished=False)
                 _warn_of_other_version(run, stage, others)
@@ -118,9 +123,9 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 _check_agents(run, config, stage, store)
                 record = _recorded_by_workers if config.workers else _recorded_here
                 for episode in record(run, config, stage, waiting, stop):
-                    steps += episode.meta.steps
                     clock.save(steps=before + steps)
                     store.append(episode)
+                    steps += episode.meta.steps
                     missing -= 1
                     texts.update(said.text for said in episode.meta.utterances)
                     progress.log(total - missing, {"steps": steps})
@@ -198,29 +203,31 @@ def _round(run: Run, stage: str) -> int:
     return 0 if stage in SHARED_STAGES else run.round
 
 
-def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:
-    """The episodes that are not in the store, whose episodes of each split and seed are counted in `recorded`.
+def _starts(run: Run, config: CollectConfig, stage: str) -> dict[EpisodeNumber, EpisodeStart]:
+    """Where each episode of the stage starts, in the order of their recording."""
+    numbers = interleaved({"train": config.episodes, "heldout": config.heldout})
+    return {each: (each[0], house_seed(run, config, stage, each)) for each in numbers}
+
+
+def _waiting(starts: Mapping[EpisodeNumber, EpisodeStart], recorded: Counter[EpisodeStart]) -> list[EpisodeNumber]:
+    """The episodes that are not in the store, whose episodes of each start are counted in `recorded`.
 
     Houses recur in turn, so the episodes of a house count as recorded in order. If one of them was stored before an
     earlier one, as in lanes of one process that play the same house at once, or if an earlier one is damaged, the later
     one is recorded again in place of the earlier one.
     """
     waiting, left = [], recorded.copy()
-    for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
-        key = split, house_seed(run, config, stage, (split, index))
-        left[key] -= 1
-        if left[key] < 0:
-            waiting.append((split, index))
+    for number, start in starts.items():
+        left[start] -= 1
+        if left[start] < 0:
+            waiting.append(number)
     return waiting
 
 
-def house_seed(run: Run, config: CollectConfig, stage: str, episode: tuple[str, int]) -> int:
+def house_seed(run: Run, config: CollectConfig, stage: str, episode: EpisodeNumber) -> int:
     """The seed of the house in which an episode (split, index) starts."""
     split, index = episode
     return derive_seed(run.seed, stage, split, index % config.houses if config.houses else index)
-
-
-EpisodeNumber = tuple[str, int]  # of a split
 
 
 def _recorded_here(
@@ -310,8 +317,8 @@ def _is_imitated(run: Run) -> bool:
     return config.reward in LEARNED_REWARDS or config.learner.objective.weights.needs_demonstrations
 
 
-def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The episodes of all splits as (split, index), each split spread evenly over the whole, so that a collection that
+def interleaved(counts: Mapping[str, int]) -> list[EpisodeNumber]:
+    """The episodes of all splits, each split spread evenly over the whole, so that a collection that
     was stopped has episodes of every split."""
     everything = [(split, index) for split, count in counts.items() for index in range(count)]
     return sorted(everything, key=lambda each: (each[1] + 0.5) / counts[each[0]])

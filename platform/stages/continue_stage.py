@@ -100,13 +100,15 @@ def _continue(run: Run, agents: Mapping[str, str]) -> None:
         for name in players:
             checkpoint = player_of(run, agents[name]) if name in agents else {}
             file, results = folder.path / f"{name}.json", read_continuations(folder, name)
+            unfinished = file.with_suffix(".jsonl")
             played = {(each.scenario, each.continuation) for each in results}
             whole = len(played) == len(scenarios) * config.continuations
             if whole and is_same_player(read_json(file)["agent"], checkpoint) and suite.has(results):
+                unfinished.unlink(missing_ok=True)  # left by a kill just after the whole file was written
                 continue
             clock.save()
             file.unlink(missing_ok=True)  # its recordings are now replaced one by one
-            kept = _Partial(file.with_suffix(".jsonl"), checkpoint, suite)
+            kept = _Partial(unfinished, checkpoint, suite)
             _play(run, name, worlds, scenarios, stop, kept, clock)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")

@@ -33,11 +33,16 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
         ValueError: no episode or several match; the message lists some of the store.
         DamagedEpisode, UnknownFormat: the file can't be read.
     """
-    if "/" in named or named.endswith(".npz"):
+    if is_path(named):
         return _at(run, Path(named))
     with _store(run) as store:
         chosen = _chosen(store, named)
         return FoundEpisode(store.read(chosen), store.marks([chosen]), run.root)
+
+
+def is_path(named: str) -> bool:
+    """Whether an episode is named by the path of its file, perhaps of another run."""
+    return "/" in named or named.endswith(".npz")
 
 
 def newest_episodes(run: Run) -> list[str]:

@@ -6,8 +6,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ from interplay.reward.listening_gap import ListeningGap, episode_mean, joined_ga
 from interplay.stages.run import ReportActivity, ignore_activity
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 CACHE_BYTES = 2**30
 
@@ -73,9 +75,20 @@ class HeldOutEpisodes:
 
     @cached_property
     def success(self) -> NDArray[np.float64]:
-        """1 for episodes that succeeded in truth, 0 for those that failed, NaN where it is unknown, [episodes];
-        computed at the first use, by simulating all of them."""
-        return np.array([self.judge(episode.id) for episode in self.episodes], np.float64)
+        """1 for episodes that succeeded in truth, 0 for those that failed, NaN where it is unknown or they can't be
+        read any more, [episodes]; computed at the first use, by simulating all of them."""
+        judged = [self.if_readable(index, partial(self.judge, each.id)) for index, each in enumerate(self.episodes)]
+        return np.array(judged, np.float64)
+
+    def if_readable(self, index: int, read: Callable[[], T]) -> T | None:
+        """What `read` reads of an episode; None if its file can no longer be read."""
+        try:
+            return read()
+        except (DamagedEpisode, UnknownFormat) as error:
+            if (episode := self.episodes[index].id) not in self.unreadable:
+                log.warning("left out of measurements on held-out episodes: %s", error)
+                self.unreadable.add(episode)
+            return None
 
     def decoded(self, index: int) -> DecodedEpisode:
         """An episode with its observations."""
@@ -88,13 +101,7 @@ class HeldOutEpisodes:
     def readable(self, indices: Iterable[int]) -> Iterator[tuple[int, Arrays]]:
         """The index and the `arrays` of each of these episodes, without those that can no longer be read."""
         for index in indices:
-            try:
-                arrays = self.arrays(index)
-            except (DamagedEpisode, UnknownFormat) as error:
-                if (episode := self.episodes[index].id) not in self.unreadable:
-                    log.warning("left out of measurements on held-out episodes: %s", error)
-                    self.unreadable.add(episode)
-            else:
+            if (arrays := self.if_readable(index, partial(self.arrays, index))) is not None:
                 yield index, arrays
 
     def measure(

@@ -25,8 +25,8 @@ from interplay.stages.run import Run, closes_worlds
 def inspect_reward(run: Run) -> Path:
     """Writes `reward-inspection.html` and `reward-inspection.json` into the folder of the run's round.
 
-    Returns the path of the page. Needs the reward model and its held-out episodes; the return through reinforcement is
-    left out where that has not run.
+    Returns the path of the page. Needs the reward model and its held-out episodes, without those that can no longer be
+    read; the return through reinforcement is left out where that has not run.
 
     The model computes where and as in `reinforce`; see `scoring_device`.
 
@@ -37,23 +37,30 @@ def inspect_reward(run: Run) -> Path:
     """
     found = heldout_of(run)
     if found is None:
-        raise CheckpointError(
-            f"{run.root} has no reward model with held-out episodes to inspect; type: {run.command('reward')}"
-        )
+        raise _nothing_to_inspect(run)
     on = scoring_device(run)
     episodes = list(_inspected(found.model, found.heldout, on))
+    if not episodes:
+        raise _nothing_to_inspect(run)
     answers = findings.answer_rewards(answer_rewards(run, found, on))
     points = reward_points(run.stage("reinforce").path / "returns.jsonl")
     return write_inspection(run.folder, run.config.run.name, episodes, points, answers)
 
 
+def _nothing_to_inspect(run: Run) -> CheckpointError:
+    return CheckpointError(
+        f"{run.root} has no reward model with held-out episodes to inspect; type: {run.command('reward')}"
+    )
+
+
 def _inspected(model: Agent, heldout: HeldOutEpisodes, on: InferenceDevice) -> Iterator[InspectedEpisode]:
-    """The held-out episodes as the model sees them, a batch at a time."""
+    """The readable held-out episodes as the model sees them, a batch at a time."""
     others = heldout.other_instructions() if model.layout.world.utterances else {}
     swapped = heldout.measure(model, heard=others, on=on).returns if others else np.zeros(0)
     for batch in batches([episode.steps + 1 for episode in heldout.episodes]):
-        arrays = [heldout.arrays(index) for index in batch]
-        for index, own, utility in zip(batch, arrays, utilities(model, arrays, on=on), strict=True):
+        arrays = dict(heldout.readable(batch))
+        found = utilities(model, list(arrays.values()), on=on) if arrays else []
+        for (index, own), utility in zip(arrays.items(), found, strict=True):
             pairs, tasks = ordered_pairs(utility, own), heldout.episodes[index].tasks
             yield InspectedEpisode(
                 kind=str(tasks[0][1]["kind"]) if tasks else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -101,11 +102,12 @@ def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[Utilit
     seconds = world.spec.frames_per_step / world.spec.frames_per_second
     for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
         fitting = [index for index in range(len(heldout)) if heldout.success[index] == solved]
-        if not fitting:
+        fitting.sort(key=lambda index: -heldout.marks[index])
+        decoded = ((index, heldout.if_readable(index, partial(heldout.decoded, index))) for index in fitting)
+        index, episode = next((each for each in decoded if each[1] is not None), (0, None))
+        if episode is None:
             continue
-        index = max(fitting, key=lambda i: heldout.marks[i])
-        episode = heldout.decoded(index)
-        (utility,) = utilities(model, [heldout.arrays(index)])
+        (utility,) = utilities(model, [heldout.writer.encode_episode(episode, index)])
         traces.append(
             UtilityTrace(
                 title=title,
@@ -162,7 +164,10 @@ def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None =
     for one, others in zip(questions, strange, strict=True):
         if INCOHERENT in names and not others:  # each kind of answer is scored on the same questions
             continue
-        arrays = writer.encode_episode(heldout.decoded(one.episode))
+        decoded = heldout.if_readable(one.episode, partial(heldout.decoded, one.episode))
+        if decoded is None:
+            continue
+        arrays = writer.encode_episode(decoded)
         texts = [one.right, one.wrong, *([others[int(rng.integers(len(others)))]] if others else [])]
         for name, text in zip(names, texts, strict=True):
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)], on=on)
@@ -176,7 +181,9 @@ def _questions(found: ModelOnHeldOut, rng: np.random.Generator) -> Iterator[_Que
     for index, meta in enumerate(found.heldout.episodes):
         if not meta.tasks or not meta.steps > 1:
             continue
-        episode = found.snapshot.read(meta.id)
+        episode = found.heldout.if_readable(index, partial(found.snapshot.read, meta.id))
+        if episode is None:
+            continue
         spoke = episode.said(world.spec.solver)
         answered = [(entry, step) for entry in dialogue(meta) if (step := _answer_step(spoke, entry)) is not None]
         if not answered:  # a reset takes most of the time

@@ -108,7 +108,8 @@ def check_newest(root: Path, number: int, command: Callable[[str], str]) -> None
         )
 
 
-def newest_round(root: Path) -> int:
-    """The number of the last round in which a stage has stored something; a refused stage leaves a folder at most."""
-    names = {file.parents[1].name for file in root.glob("round-*/*/stage.json")}
+def newest_round(root: Path, stage: str = "*") -> int:
+    """The number of the last round in which a stage, or this one, has stored something; a refused stage leaves a folder
+    at most."""
+    names = {file.parents[1].name for file in root.glob(f"round-*/{stage}/stage.json")}
     return max((int(name[6:]) for name in names if name[6:].isdigit()), default=1)

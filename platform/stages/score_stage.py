@@ -4,7 +4,6 @@ mark next."""
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,10 +20,8 @@ from interplay.learner.checkpoint import CheckpointError, complete, read
 from interplay.reward.diagnostics import memory, utilities
 from interplay.stages.reward_source import scoring_device
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.score_files import MEMORIES, SCORES, changing_scores, newest_reward_model
+from interplay.stages.score_files import MEMORIES, SCORES, changing_scores
 from interplay.tracking.progress import Progress
-
-logger = logging.getLogger(__name__)
 
 AHEAD_SECONDS = 5.0  # between the two moments whose order the model predicts
 
@@ -43,7 +40,6 @@ def score(run: Run) -> Path:
     paths = complete(run.stage("reward").checkpoints)
     if not paths:
         raise CheckpointError(f"{run.root} has no reward model to score by; type: {run.command('reward')}")
-    _warn_of_newer_round(run)
     newest = read(paths[-1])
     model = {"checkpoint": newest.path.name, "weights": newest.fingerprint}
     models, on = [load_agent(path) for path in paths], scoring_device(run)
@@ -68,17 +64,6 @@ def score(run: Run) -> Path:
                 memories[episode] = memory(last, RowWriter(last.layout, words).encode_episode(decoded), on=on)
                 progress.log(number, {})
         return write_scores(run.root / "studio", store, model, scores, memories)
-
-
-def _warn_of_newer_round(run: Run) -> None:
-    """Says that a later round has a reward model, which is probably meant: the run has one file of scores."""
-    found = newest_reward_model(run.root)
-    if found is not None and found[0] > run.round:
-        logger.warning(
-            "score orders the recordings by the reward model of round %d, and round %d has a newer one; to score by "
-            "that, type: %s",
-            *(run.round, found[0], run.command(f"round-{found[0]}/score")),
-        )
 
 
 def write_scores(

@@ -67,7 +67,8 @@ class WandbSink(DashboardSink):
                 tags=list(self._config.tags),
                 mode=mode,
                 dir=str(self._folder),
-                id=self._kept_id.read_text() if self._kept_id.exists() and not self._fresh else None,
+                # a kill may have left an empty file, and wandb refuses an empty id
+                id=(self._kept_id.read_text() or None) if self._kept_id.exists() and not self._fresh else None,
                 resume="allow",
                 config=self._settings,
                 # silent, and metrics only: no environment, code, console or hardware data

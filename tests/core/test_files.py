@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from interplay.core import files
-from interplay.core.files import JsonLines, replacing, write_whole
+from interplay.core.files import LEFTOVER_SECONDS, JsonLines, replacing, write_whole
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -20,6 +25,47 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     write_whole(path, "grün")
     assert path.read_bytes() == "grün".encode()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@contextmanager
+def half_written(path: Path) -> Iterator[Path]:
+    """The temporary file of a process that writes `path` while entered, and is killed on leaving."""
+    script = (
+        "import signal, sys; from pathlib import Path; from interplay.core.files import replacing\n"
+        "with replacing(Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_text('half'); print(flush=True); signal.pause()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline()
+            (temporary,) = path.parent.glob("*.tmp")
+            yield temporary
+        finally:
+            process.kill()
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_stays(tmp_path: Path) -> None:
+    path = tmp_path / "stage [1].json"
+    with half_written(path) as temporary:
+        os.utime(temporary, (0, 0))  # a process that was suspended may write long afterwards
+        write_whole(path, "whole")
+        assert temporary.read_text() == "half"
+    write_whole(tmp_path / "other.json", "whole")
+    write_whole(path, "whole", is_new=True)
+    assert temporary.exists(), "only a write of the same file looks for leftovers"
+    write_whole(path, "whole")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.json", "stage [1].json"]
+
+
+@pytest.mark.parametrize("name", ["a.json.0123abcd.1.tmp", "a.json.1.tmp"], ids=["another machine", "earlier version"])
+def test_a_process_that_cannot_be_looked_up_has_left_what_is_a_day_old(tmp_path: Path, name: str) -> None:
+    temporary = tmp_path / name
+    temporary.write_text("half")
+    write_whole(tmp_path / "a.json", "whole")
+    assert temporary.exists()
+    os.utime(temporary, (0, time.time() - LEFTOVER_SECONDS))
+    write_whole(tmp_path / "a.json", "whole")
+    assert not temporary.exists()
 
 
 def test_only_a_durable_file_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

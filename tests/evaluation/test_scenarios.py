@@ -235,8 +235,10 @@ def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Continuations of recorded scenarios" in page and sorted(names)[0] in page
     before = (folder / "bc.json").stat().st_mtime_ns
+    (folder / "bc.jsonl").touch()  # as after a kill just before the end of the agent
     interplay("continue", settings)
     assert (folder / "bc.json").stat().st_mtime_ns == before, "what is done is not repeated"
+    assert not (folder / "bc.jsonl").exists()
     (folder / "bc.json").unlink()
     interplay("continue", settings)
     assert json.loads((folder / "bc.json").read_text()) == found, "the same seed, the same continuations"

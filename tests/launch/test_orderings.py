@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.results_page import read_seeds
 from interplay.launch import paper_orderings
 from interplay.launch.cli import main
+from interplay.launch.complete_round import refuse_missing_agents
 from interplay.launch.compose import compose
 from interplay.launch.train_baselines import train_baselines
 from interplay.learner import checkpoint
@@ -29,6 +31,7 @@ from interplay.stages.stage_folder import StageConflict, setting_differences, wr
 
 # Enough episodes that the agents of the cells know the words of the probes.
 PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
+PAID = ("reinforce.reward=success", "reinforce.actor.achieved=true")
 BASELINES_RUN = ("orderings.seeds=[7]", "baselines=[bc_long,bc_large,cloning_only,scripted]")
 SCRIPTED = "variants.scripted={reinforce: {reward: success, actor: {achieved: true, kinds: [go]}}}"
 
@@ -230,12 +233,42 @@ def test_a_baseline_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytes
 def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paid = ("reinforce.reward=success", "reinforce.actor.achieved=true")
     variants = ("variants.learned.reinforce.reward=ibt", "variants.from_it.reinforce.start=reward")
     named = "baselines=[bc_long,ar,learned,from_it]"
-    said = refused("demo", tiny(tmp_path, named, *variants, *paid), capsys, 2)
+    said = refused("demo", tiny(tmp_path, named, *variants, *PAID), capsys, 2)
     assert "baselines=['ar', 'learned', 'from_it'] are of a reward model" in said and "reinforce.reward=ibt" in said
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (("reinforce.start=reward", *PAID), "runs before reinforce trains one, and reinforce.reward=success leaves it"),
+        (("evaluate.agents.mine=reward", *PAID), "evaluate.agents.mine=reward: "),
+        (("collect_agent.checkpoint=reward",), "no stage of the round that runs before collect-agent trains one. Set"),
+        (("reinforce.actor.learned_setters=0.5",), "first type: interplay clone-setter run.name=run"),
+        (
+            ("baselines=[mine]", "variants.mine.reinforce={actor: {learned_setters: 0.5}, setter_agent: reinforce}"),
+            "reinforce.setter_agent=reinforce: ",
+        ),
+    ],
+)
+def test_a_stage_whose_first_agent_will_be_missing_is_refused_before_the_first(
+    typed: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused("round", ["1", *tiny(tmp_path, *typed)], capsys)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_agent_that_the_run_has_already_is_not_missing(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    (root / "run/clone").rename(root / "run/clone-setter")
+    named = ("collect_agent.setter_agent=clone-setter", "baselines=[success]", "reinforce.start=reward")
+    run = opened(tiny(root, *named))
+    refuse_missing_agents(run)
+    shutil.rmtree(root / "run/clone-setter")
+    with pytest.raises(ValueError, match=r"collect_agent\.setter_agent=clone-setter: "):
+        refuse_missing_agents(run)
 
 
 def test_an_agent_with_the_name_of_a_baseline_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

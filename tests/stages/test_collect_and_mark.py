@@ -29,6 +29,7 @@ from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.store:EpisodeFiles.place"  # the file exists, the catalog has no entry
+SAVED = "interplay.stages.stage_folder:StageClock.save"  # just before an episode is stored
 MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, ratings without a mark do not
 PLAYED = "interplay.evaluation.probe_player:ProbePlayer._step"
 
@@ -69,19 +70,23 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return settings
 
 
-@pytest.mark.parametrize("moment", [AfterCall(APPENDED, 2), AfterCall(PLACED, 3)], ids=["stored", "placed"])
-def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, moment: AfterCall) -> None:
+@pytest.mark.parametrize(
+    ("moment", "stored"),
+    [(AfterCall(APPENDED, 2), 2), (AfterCall(PLACED, 3), 3), (AfterCall(SAVED, 3), 2)],
+    ids=["stored", "placed", "saved"],
+)
+def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, moment: AfterCall, stored: int) -> None:
     settings = tiny(tmp_path)
     result = run_and_signal(["collect", *settings], signal.SIGKILL, moment, tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
     files = sorted(path.name for path in tmp_path.glob("run/store/episodes/*/*.npz"))
-    assert len(files) == moment.count
+    assert len(files) == stored
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
     assert {path.name for path in tmp_path.glob("run/store/episodes/*/*.npz")} >= set(files)
     with opened(settings).store() as store:
         steps = sum(store.meta(identifier).steps for identifier in store.ids())
-    assert opened(settings).stage("collect").record()["steps"] == steps  # also those before the kill
+    assert opened(settings).stage("collect").record()["steps"] == steps, "those before the kill once"
 
 
 def test_a_killed_recording_of_recurring_houses_continues_with_the_requests_it_lacks(tmp_path: Path) -> None:

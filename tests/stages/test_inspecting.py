@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from fake_world import LineWorld, record_episode
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.stages import inspect_reward_stage, report_stage
 from interplay.stages.heldout_episodes import HeldOutEpisodes, succeeded
-from interplay.stages.reward_evaluation import examine, heldout_of
+from interplay.stages.reward_evaluation import ModelOnHeldOut, examine, heldout_of
+from interplay.stages.run import Run
 
 
 def test_a_reward_model_is_inspected_before_and_after_reinforcement(rewarded: Path, tmp_path: Path) -> None:
@@ -56,6 +59,37 @@ def test_without_a_reward_model_there_is_nothing_to_inspect(
 ) -> None:
     said = refused("inspect-reward", tiny(copied(cloned, tmp_path)), capsys)
     assert "interplay reward run.name=run" in said
+
+
+@pytest.mark.parametrize(("verb", "read_by"), [("inspect-reward", inspect_reward_stage), ("report", report_stage)])
+def test_episodes_that_are_deleted_while_a_command_reads_are_left_out(
+    verb: str,
+    read_by: ModuleType,
+    rewarded: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = copied(rewarded, tmp_path)
+    first, left = -1, 0
+
+    def deleting(run: Run) -> ModelOnHeldOut | None:
+        nonlocal left
+        found = heldout_of(run)
+        assert found is not None
+        for meta in found.heldout.episodes[first:]:
+            next(run.root.rglob(f"{meta.id}.npz")).unlink()
+        left = len(found.heldout) - 1
+        return found
+
+    monkeypatch.setattr(read_by, "heldout_of", deleting)
+    interplay(verb, tiny(root))
+    assert caplog.text.count("left out of measurements on held-out episodes: ") == 1
+    if verb == "inspect-reward":
+        assert json.loads((root / "run" / "reward-inspection.json").read_text())["episodes"] == left > 0
+        first = 0
+        assert "no reward model with held-out episodes to inspect" in refused(verb, tiny(root), capsys)
 
 
 def test_only_episodes_with_another_instruction_count_as_swapped(

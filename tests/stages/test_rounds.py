@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from signalled_run import AfterCall, run_and_signal
-from tiny_runs import copied, interplay, opened, refused, tiny
+from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
@@ -19,6 +19,7 @@ from interplay.launch.opened_run import opened_for_work
 from interplay.learner import checkpoint
 from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.rounds import config_of_round, replaced_settings
+from interplay.stages.stage_folder import write_json
 from interplay.tracking.run_summary import read_run_summary
 
 TINY_ROUND = ("evaluate.kinds=[go]", "evaluate.episodes=4", "evaluate.chance=false", "experiment=demo")
@@ -215,6 +216,23 @@ def test_a_round_without_an_agent_of_its_own_is_neither_measured_nor_reported(
     assert "no stage of round 2 of" in refused("report", second, capsys)
     assert "has no episodes of round 2 to mark; type: interplay collect-agent" in refused("mark", second, capsys)
     assert not list((root / "run" / "round-2").rglob("*.json")), "the round has not begun"
+
+
+@pytest.mark.parametrize("typed", ["report", "inspect-reward", "score", "serve-reward", "replay 01a2"])
+def test_a_verb_that_reads_another_round_than_the_newest_says_so(
+    typed: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = recorded(tiny(tmp_path))
+    for folder in ("round-2/reward", "round-3/mark"):
+        (run.root / folder).mkdir(parents=True)
+        write_json(run.root / folder / "stage.json", {"settings": {}, "finished": True, "seconds": 1.0})
+    verb, *named = typed.split()
+    newest = 3 if verb == "report" else 2  # which has a reward model
+    main([verb, *named, *tiny(tmp_path)])
+    assert f"{verb} reads round 1, and round {newest} is newer; to read that one, add run.round={newest}" in caplog.text
+    caplog.clear()
+    main([verb, *named, *tiny(tmp_path, f"run.round={newest}")])
+    assert "is newer" not in caplog.text
 
 
 def test_an_agent_with_a_later_round_is_not_trained_further(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -84,18 +83,6 @@ def test_scores_are_kept_where_the_recordings_are_missing(
     (tmp_path / "run/store").rename(tmp_path / "elsewhere")
     assert "run has no recordings to score; type: interplay collect" in refused("score", given, capsys)
     assert (tmp_path / "run/studio/scores.json").read_bytes() == scores
-
-
-def test_a_newer_model_of_a_later_round_is_named(
-    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    given = tiny(copied(rewarded, tmp_path))
-    interplay("score", given)
-    assert "has a newer one" not in caplog.text
-    shutil.copytree(tmp_path / "run/reward", tmp_path / "run/round-2/reward")
-    interplay("score", given)
-    assert "by the reward model of round 1, and round 2 has a newer one" in caplog.text
-    assert f"type: interplay score run.name=run run.dir={tmp_path} run.round=2" in caplog.text
 
 
 def test_raters_get_what_the_reward_model_is_least_sure_of(

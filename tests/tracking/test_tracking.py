@@ -183,6 +183,7 @@ class FakeWandb:
     def init(self, **arguments: Any) -> FakeWandb:
         self._may_fail("init")
         assert arguments["mode"] in ("online", "offline", "disabled")
+        assert arguments["id"] != "", "Run ID cannot be empty"
         self.init_arguments = arguments
         self.id = arguments["id"] or self.id
         return self
@@ -216,6 +217,13 @@ def test_wandb_gets_our_own_step_and_the_saved_run(tmp_path: Path) -> None:
     fresh = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, fresh=True, wandb=FakeWandb())
     fresh.start()
     assert (tmp_path / "wandb_run_id").read_text() == "abc"
+
+
+def test_a_stage_that_was_killed_before_it_kept_the_id_of_its_wandb_run_begins_another(tmp_path: Path) -> None:
+    (tmp_path / "wandb_run_id").touch()
+    fake = FakeWandb()
+    WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, wandb=fake).start()
+    assert fake.init_arguments["id"] is None and (tmp_path / "wandb_run_id").read_text() == "abc"
 
 
 @pytest.mark.parametrize("failing", ["init", "log", "finish"])

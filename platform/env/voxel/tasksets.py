@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from interplay.core.files import replacing
 from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_gold_structures
 from interplay.env.voxel.matching import Matcher
 from interplay.env.voxel.random_tasks import RandomTasks
@@ -226,9 +227,10 @@ class CorpusTasks(_Listed):
 
     @classmethod
     def write(cls, path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Writes tasks, each a mapping with `FIELDS`, as npz without pickle."""
+        """Writes tasks, each a mapping with `FIELDS`, as npz without pickle; atomically, as `replacing`."""
         arrays = {name: np.array([row[name] for row in rows]) for name in cls.FIELDS}
-        np.savez_compressed(path, allow_pickle=False, version=np.array(FORMAT), **arrays)
+        with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, version=np.array(FORMAT), **arrays)
 
     @staticmethod
     def _read(rows: Any) -> Iterator[BuildingTask]:

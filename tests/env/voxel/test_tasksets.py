@@ -277,7 +277,9 @@ def test_imported_tasks_come_back(tmp_path: Path) -> None:
     CorpusTasks.write(
         tmp_path / "a.npz", [{**row, "split": "train", "source": "B1"}, {**row, "split": "heldout", "source": "B2"}]
     )
-    assert len(CorpusTasks(tmp_path)) == 2
+    with pytest.raises(ValueError, match="allow_pickle"):
+        CorpusTasks.write(tmp_path / "a.npz", [{**row, "split": "train", "source": object()}])
+    assert len(CorpusTasks(tmp_path)) == 2, "a write that fails leaves the file as it was"
     ((name, task),) = CorpusTasks(tmp_path / "a.npz", split="heldout")
     assert name.startswith("B2/")
     assert task.chat == "<Architect> hi\n<Architect> more"
