@@ -266,7 +266,7 @@ def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
 
 
 def _env_of_episodes(root: Path) -> dict[str, Any] | None:
-    """The settings of the world that the first readable episode names; None if there is none, or it names none."""
+    """The settings of the world that the first readable episode names; None without any."""
     for _, path in EpisodeFiles(root / "store").found():
         with suppress(DamagedEpisode, UnknownFormat):  # the stages that read it report it
             return dict(load_meta(path).world_config) or None
