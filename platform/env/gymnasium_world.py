@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Image, fit_picture, picture_problem
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
-from interplay.env.input_controls import DEFAULT_KEYS, InputControl
+from interplay.env.input_controls import DEFAULT_KEYS, MAX_CONTROLS, InputControl, warn_of_choices_without_key
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import check_actions, json_values, read_state, write_state
 from interplay.env.roles import check_roles
@@ -149,8 +149,12 @@ class GymnasiumWorld(World):
         names = _action_names(self._env)
         if role != SOLVER or not names:
             return super().controls(role)
-        (component,), keys = self.spec.movement, iter(DEFAULT_KEYS)
+        (component,) = self.spec.movement
         named = [(chosen, name) for chosen, name in enumerate(names) if chosen != component.rest]
+        warn_of_choices_without_key(len(named))
+        named = named[:MAX_CONTROLS]
+        own = {ACTION_KEYS[name] for _, name in named if name in ACTION_KEYS}
+        keys = iter([key for key in DEFAULT_KEYS if key not in own])
         return tuple(
             InputControl(name, name, (ACTION_KEYS.get(name) or next(keys),), component.name, (chosen,), "pulse")
             for chosen, name in named

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
 
 MU_LAW_CURVATURE = 20.0  # of the mu-law: bins are finer near zero
 DEFAULT_DEGREES_PER_FRAME = 6.0  # of the largest bin of an angle, where a world does not say
@@ -79,15 +83,29 @@ def default_controls(movement: Sequence[tuple[str, int, int]], *, turn_based: bo
     `movement`: name, bins and rest of each component. In a turn-based world each press is one step.
     """
     controls: list[InputControl] = []
-    keys = iter(DEFAULT_KEYS)
+    keys, wanted = iter(DEFAULT_KEYS), 0
     for component, bins, rest in movement:
         if is_angle(bins, rest) and not turn_based:
             degrees = tuple(mu_law_bins(bins, DEFAULT_DEGREES_PER_FRAME).tolist())
             controls.append(InputControl(component, component, (), component, tuple(range(bins)), "axis", degrees))
+            wanted += 1
             continue
+        wanted += bins - 1
         for chosen in range(bins):
             if chosen != rest and (key := next(keys, None)):
                 name = component if bins == SWITCH_BINS else f"{component} {chosen}"
                 mode: ControlMode = "pulse" if turn_based else "hold"
                 controls.append(InputControl(name, name, (key,), component, (chosen,), mode))
+    warn_of_choices_without_key(wanted)
     return tuple(controls[:MAX_CONTROLS])
+
+
+@cache
+def warn_of_choices_without_key(wanted: int) -> None:
+    """Logs a warning, once, where a role has more choices than a person has controls."""
+    if wanted > MAX_CONTROLS:
+        logger.warning(
+            "a person can choose only %d of %d actions of this world by keys: for people, let a wrapper of the "
+            "environment offer fewer actions, or define `World.controls`",
+            *(MAX_CONTROLS, wanted),
+        )

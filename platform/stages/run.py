@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -25,7 +25,8 @@ from interplay.core.renamed_settings import with_current_name, with_current_name
 from interplay.core.typed_name import setting_of, typed_name
 from interplay.env import registry
 from interplay.env.world import World
-from interplay.episodes.store import EpisodeStore
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
+from interplay.episodes.store import EpisodeFiles, EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.config import Config, RunConfig
@@ -248,17 +249,28 @@ def recorded_env(root: Path | str) -> Mapping[str, Any]:
 def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
     """As `recorded_env`; None if there is no run yet.
 
+    Before the first command, the episodes that a program of one's own has recorded name their world.
+
     Raises:
         ValueError: the run's configuration is damaged.
     """
     file = root / CONFIG_FILE
     if not file.exists():
-        return None
-    env = read_json(file).get("env")
-    if not isinstance(env, dict):
+        env = _env_of_episodes(root)
+        if env is None:
+            return None
+    elif not isinstance(env := read_json(file).get("env"), dict):
         raise damaged(file, f"its 'env' is {env!r}")
     current: Mapping[str, Any] = with_current_names(env, "env")
     return current
+
+
+def _env_of_episodes(root: Path) -> dict[str, Any] | None:
+    """The settings of the world that the first readable episode names; None without any."""
+    for _, path in EpisodeFiles(root / "store").found():
+        with suppress(DamagedEpisode, UnknownFormat):  # the stages that read it report it
+            return dict(load_meta(path).world_config) or None
+    return None
 
 
 def recorded_words(root: Path) -> tuple[str, ...]:
@@ -293,11 +305,20 @@ def _check_same_world(root: Path, config: Config) -> None:
     both = before.keys() & now.keys()
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
-        _, typed = recorded_command(root)
-        again = "Type the settings of this run again" if typed is None else "This run has the default settings of env"
-        if typed:
-            again = f"Type the settings of this run again, or run.settings=recorded in their place: {shlex.join(typed)}"
         raise StageConflict(
-            f"{root} holds episodes of another world ({first_of(changed)}). {again} ({root / CONFIG_FILE} has all), or "
-            "give the new world a run of its own with run.name=..."
+            f"{root} holds episodes of another world ({first_of(changed)}). {_again(root, before, now)}, or give the "
+            "new world a run of its own with run.name=..."
         )
+
+
+def _again(root: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What to type for the world of a run."""
+    if not (root / CONFIG_FILE).exists():
+        own = {key: value for key, value in before.items() if key in now and value != now[key]}
+        words = [f"env={own['name']}"] if "name" in own else [f"env.{key}={json.dumps(own[key])}" for key in own]
+        return f"Type the settings of its episodes: {shlex.join(words)}"
+    _, typed = recorded_command(root)
+    again = "Type the settings of this run again" if typed is None else "This run has the default settings of env"
+    if typed:
+        again = f"Type the settings of this run again, or run.settings=recorded in their place: {shlex.join(typed)}"
+    return f"{again} ({root / CONFIG_FILE} has all)"

@@ -14,6 +14,7 @@ from minigrid.core.constants import COLOR_NAMES
 from interplay.env import registry
 from interplay.env.arrays import fit_picture
 from interplay.env.gymnasium_world import DEFAULT_FPS
+from interplay.env.input_controls import warn_of_choices_without_key
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, World
 
@@ -340,6 +341,29 @@ class PicturedEnv(gymnasium.Env[Any, Any]):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+
+
+class ManyActionsEnv(gymnasium.Env[Any, Any]):
+    """Fifty actions, with or without names."""
+
+    observation_space = spaces.Box(0, 1, (1,), np.float32)
+    action_space = spaces.Discrete(50)
+
+
+class NamedActionsEnv(ManyActionsEnv):
+    def get_action_meanings(self) -> list[str]:
+        return ["noop", "pickup", *(f"act {number}" for number in range(48))]
+
+
+@pytest.mark.parametrize("env", [ManyActionsEnv, NamedActionsEnv])
+def test_a_person_is_given_no_more_actions_than_controls(
+    env: type[ManyActionsEnv], caplog: pytest.LogCaptureFixture
+) -> None:
+    gymnasium.register(f"{env.__name__}-v0", env)
+    warn_of_choices_without_key.cache_clear()
+    controls = gym_world(f"{env.__name__}-v0").controls("solver")
+    assert len({control.keys for control in controls}) == len(controls) == 32
+    assert "only 32 of 49 actions" in caplog.messages[-1]
 
 
 def test_the_actions_of_minigrid_are_on_keys_by_their_names() -> None:

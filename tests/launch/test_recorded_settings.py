@@ -199,6 +199,24 @@ def test_a_message_names_a_few_of_many_differences(tmp_path: Path, capsys: pytes
     assert "or run.settings=recorded in their place: env=room 'env.objects=[2,3]'" in said
 
 
+def test_episodes_that_a_program_has_recorded_name_their_world(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interplay("collect", tiny(tmp_path))
+    (tmp_path / "run/config.json").unlink()  # which a program of one's own does not write
+    assert recorded_env(tmp_path / "run")["image"] == [16, 24]
+    said = refused("clone", tiny(tmp_path, "env.image=[24,24]"), capsys)
+    assert (
+        "another world (env.image: [16, 24] -> [24, 24]). Type the settings of its episodes: 'env.image=[16, 24]',"
+        in said
+    )
+    assert ". Type the settings of its episodes: env=playhouse," in refused(
+        "clone", tiny(tmp_path, house=("env=voxel",)), capsys
+    )
+    assert not (tmp_path / "run/config.json").exists()
+    interplay("clone", tiny(tmp_path))
+
+
 def test_what_to_type_has_the_settings_that_are_typed_or_were_recorded(tmp_path: Path) -> None:
     named = [f"run.dir={tmp_path}", "run.name=mine", "run.seed=3"]
     run = opened([*named, "env=room", "env.objects=[2,3]"])

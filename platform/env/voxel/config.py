@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from interplay.env.arrays import picture_problem
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.space import COLORS, color_id
-from interplay.env.voxel.tasksets import FROM_FILES, IMPORTED, SPLITS, Split
+from interplay.env.voxel.tasksets import FROM_FILES, IMPORTED, SPLITS, TARGETS, Split, Targets
 
 _SHAPING = ("control", "auto_jump", "blocks", "colors", "targets", "data")  # settings that decide episodes
 
@@ -24,7 +24,7 @@ class VoxelConfig:
     auto_jump: bool = False  # control=discrete climbs one block without `jump`
     blocks: tuple[int, int] = (3, 5)  # least and most blocks at the start, each of another color
     colors: tuple[str, ...] = COLORS  # of the blocks at the start
-    targets: str | None = None  # task set whose targets and start grids make the episodes; None: scenes of `blocks`
+    targets: Targets | None = None  # task set whose targets and start grids make the episodes; None: scenes of `blocks`
     data: str = ""  # file or folder of the task set, if it needs one
     split: Split = "train"  # of the tasks of an imported corpus: heldout is val and test
     image: tuple[int, int] = (48, 64)  # (height, width) in pixels
@@ -46,7 +46,12 @@ class VoxelConfig:
             wrong.append(problem)
         if not 10 <= self.field_of_view <= 150:
             wrong.append(f"field_of_view={self.field_of_view}: from 10 to 150 degrees")
-        if self.data and self.targets not in FROM_FILES:
+        if self.targets is not None and self.targets not in TARGETS:
+            wrong.append(f"targets={self.targets}: one of {', '.join(TARGETS)}")
+        elif self.targets in FROM_FILES and not self.data:
+            example = "tasks.json" if self.targets == "custom" else "runs/run/corpus"
+            wrong.append(f"targets={self.targets} reads a file: set env.data, as env.data={example}")
+        elif self.data and self.targets not in FROM_FILES:
             wrong.append(f"data={self.data} is read only with targets={', '.join(FROM_FILES)}")
         if self.split not in SPLITS:
             wrong.append(f"split={self.split}: one of {', '.join(SPLITS)}")

@@ -27,7 +27,8 @@ class RandomTasks(TaskCollection):
         allow_float: Whether blocks need no support. Otherwise the first block of a higher level lies on a block, and
             each of the others lies on one or next to one of its level.
         max_dist: Largest distance from the first block of its level, in cells.
-        num_colors: Colors to draw from, the first of blue, yellow, green, orange, purple and red.
+        num_colors: Colors to draw from, the first of blue, yellow, green, orange, purple and red. Where one is drawn
+            more often than there are blocks of it, all blocks are drawn from the stock instead.
         max_cache: Number of tasks that are drawn again and again, the same ones in every process; 0: every task is new.
 
     Raises:
@@ -116,13 +117,14 @@ class RandomTasks(TaskCollection):
         return self._cache[number]
 
     def _draw(self, rng: np.random.Generator) -> BuildingTask:
-        while True:
-            target = empty_grid()
-            for level in range(self.settings["height_levels"]):
-                for x, z in self._level(target, level, rng):
-                    target[level, x, z] = 1 + rng.integers(self.settings["num_colors"])
-            if counts(target).max() <= STOCK:
-                return _wordless(target)
+        target, colors = empty_grid(), self.settings["num_colors"]
+        for level in range(self.settings["height_levels"]):
+            for x, z in self._level(target, level, rng):
+                target[level, x, z] = 1 + rng.integers(colors)
+        if counts(target).max() > STOCK:  # near the limit of blocks, independent colors hardly ever suffice
+            stock = np.repeat(np.arange(1, colors + 1), STOCK)
+            target[target != 0] = rng.permutation(stock)[: np.count_nonzero(target)]
+        return _wordless(target)
 
     def _level(self, target: Grid, level: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
         """The cells (x, z) to fill on one level, the first one first."""

@@ -31,7 +31,8 @@ PRESETS = ("simplest", "all", "own")
 IMPORT = "type: interplay import mdc PATH, or interplay import iglu PATH"
 IMPORTED = ("mdc", "iglu")
 FROM_FILES = ("custom", *IMPORTED)
-TARGETS = ("random", "own", *FROM_FILES)  # where a world's targets come from
+Targets = Literal["random", "own", "custom", "mdc", "iglu"]  # where a world's targets come from
+TARGETS: tuple[Targets, ...] = get_args(Targets)
 Split = Literal["train", "heldout", "val", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -240,21 +241,16 @@ class CorpusTasks(_Listed):
             yield BuildingTask("\n".join(lines), target, start, whole, invariant=not start.any())
 
 
-def load_targets(name: str, data: str = "", split: Split = "train") -> TaskCollection:
+def load_targets(name: Targets, data: str = "", split: Split = "train") -> TaskCollection:
     """The collection that `env.targets` names, from the file or folder `env.data`; of a corpus the tasks of a split.
 
     Raises:
-        ValueError: an unknown name, no data where they are needed, or no tasks of the split.
+        ValueError: there are no such data, or no tasks of the split.
     """
     if name == "random":
         return RandomTasks()
     if name == "own":
         return TaskSet("own")
-    if name not in TARGETS:
-        raise ValueError(f"env.targets={name}: one of {', '.join(TARGETS)}")
-    if not data:
-        examples = {"custom": "tasks.json", "mdc": "runs/run/corpus", "iglu": "runs/run/corpus"}
-        raise ValueError(f"env.targets={name} reads a file: set env.data, as env.data={examples[name]}")
     if not Path(data).exists():
         raise ValueError(f"env.data={data}: there is no such file")
     if name == "custom":

@@ -223,6 +223,18 @@ def test_a_client_that_says_nothing_is_named() -> None:
             RemoteLearner(None, port, hello_limit=2.0)
 
 
+def test_a_client_that_is_turned_away_is_reported_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    port = RemoteLearner.free_port()
+    with zmq.Context() as context, context.socket(zmq.PAIR) as first, context.socket(zmq.PAIR) as second:
+        for client in (first, second):
+            client.setsockopt(zmq.LINGER, 0)
+            client.connect(f"tcp://127.0.0.1:{port}")
+        with pytest.raises(TimeoutError, match=r"127\.0\.0\.1:\d+ is connected and keeps other clients out"):
+            RemoteLearner(None, port, hello_limit=2.0)
+    (warning,) = caplog.messages
+    assert re.match(r"127\.0\.0\.1:\d+ is connected, has not sent 'hello', and keeps another client out", warning)
+
+
 def test_a_remote_learner_that_never_comes() -> None:
     with pytest.raises(TimeoutError, match=r"'hello' for 0\.1 s"):
         RemoteLearner(None, RemoteLearner.free_port(), hello_limit=0.1)

@@ -12,7 +12,7 @@ import pytest
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_structure
 from interplay.env.voxel.random_tasks import RandomTasks
-from interplay.env.voxel.space import SHAPE
+from interplay.env.voxel.space import SHAPE, counts
 from interplay.env.voxel.structures import draw, own_structures
 from interplay.env.voxel.tasksets import CorpusTasks, CustomTasks, Subtasks, TaskSet, as_grid, load_targets
 from interplay.env.voxel.world import make_voxel
@@ -54,6 +54,25 @@ def test_a_higher_level_of_random_tasks_is_supported_unless_it_may_float() -> No
     targets = [floating.sample(np.random.default_rng(seed)).target for seed in range(20)]
     assert all((target != 0).sum() == 12 for target in targets)
     assert any(((target[1:] != 0) & (target[:-1] == 0)).any() for target in targets)
+
+
+class Limited(np.random.Generator):
+    """A generator of so many whole numbers: a task takes one for each block, and one for each level."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.left = left
+
+    def integers(self, *arguments: Any, **options: Any) -> Any:
+        assert self.left > 0, "the task was drawn again"
+        self.left -= 1
+        return super().integers(*arguments, **options)
+
+
+def test_random_tasks_of_all_blocks_are_drawn_once() -> None:
+    tasks = RandomTasks(max_blocks=120, max_dist=10, num_colors=6)
+    drawn = counts(tasks.sample(Limited(121)).target)
+    assert drawn.tolist() == [20] * 6
 
 
 def test_the_generator_decides_a_random_task() -> None:
@@ -329,7 +348,7 @@ def test_of_two_imported_corpora_one_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("targets", [None, "random", "own"])
-def test_a_file_that_the_targets_do_not_read_is_refused(targets: str | None) -> None:
+def test_a_file_that_the_targets_do_not_read_is_refused(targets: Any) -> None:
     with pytest.raises(ValueError, match=r"data=mine\.json is read only with targets=custom, mdc, iglu"):
         VoxelConfig(targets=targets, data="mine.json")
     VoxelConfig(targets="custom", data="mine.json")
@@ -351,10 +370,13 @@ def test_splits_are_named() -> None:
 def test_targets_are_named_with_their_data() -> None:
     assert load_targets("own").sample(np.random.default_rng(0)).target.any()
     assert load_targets("random").sample(np.random.default_rng(0)).target.any()
-    for name, data, fault in (
-        ("gold", "", "one of random"),
-        ("mdc", "", "set env.data"),
-        ("custom", "/none", "no such"),
-    ):
-        with pytest.raises(ValueError, match=fault):
-            load_targets(name, data)
+    with pytest.raises(ValueError, match="no such"):
+        load_targets("custom", "/none")
+
+
+def test_targets_without_their_data_are_refused_before_a_world_is_made() -> None:
+    with pytest.raises(ValueError, match="targets=gold: one of random"):
+        VoxelConfig(targets="gold")  # type: ignore[arg-type]
+    for name, example in (("mdc", "runs/run/corpus"), ("custom", r"tasks\.json")):
+        with pytest.raises(ValueError, match=f"set env.data, as env.data={example}"):
+            VoxelConfig(targets=name)  # type: ignore[arg-type]

@@ -6,13 +6,16 @@ token, and replies with a token. Every wait has a time limit.
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import socket
 import subprocess
-from contextlib import suppress
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 SHOWN = 80  # characters of a wrong message
 
@@ -42,12 +45,14 @@ class RemoteLearner:
         self._context: Any = _zmq().Context()
         self._socket: Any = self._context.socket(_zmq().PAIR)
         self._socket.setsockopt(_zmq().LINGER, 0)
-        self._events: Any = self._socket.get_monitor_socket(_zmq().EVENT_ACCEPTED)
+        self._events: Any = self._socket.get_monitor_socket(_zmq().EVENT_ACCEPTED | _zmq().EVENT_DISCONNECTED)
+        self._client: tuple[int, str] | None = None  # descriptor and name of the one that is served
+        self._turned_away = False  # whether another one has come
         try:
             self.port = self._bind(address, port)
             if cmd:
                 self._process = subprocess.Popen(shlex.split(cmd))
-            hello = self._receive(hello_limit, "its 'hello'")
+            hello = self._receive(hello_limit, "its 'hello'", self._warn_of_another_client)
             if hello != "hello":
                 raise ValueError(f"the remote learner began with {hello[:SHOWN]!r}; the first message is 'hello'")
         except BaseException:
@@ -108,10 +113,11 @@ class RemoteLearner:
             raise TimeoutError(f"the remote learner has taken nothing for {self._answer_limit:g} s")
         self._socket.send(text.encode())
 
-    def _receive(self, limit: float, what: str) -> str:
+    def _receive(self, limit: float, what: str, waiting: Callable[[], None] = lambda: None) -> str:
         waited = 0.0
         while not self._socket.poll(min(limit - waited, 0.5) * 1000):
             waited += 0.5
+            waiting()
             if self._process is not None and self._process.poll() is not None:
                 raise ValueError(f"the remote learner has exited with {self._process.returncode} before {what}")
             if waited >= limit:
@@ -122,16 +128,41 @@ class RemoteLearner:
         except UnicodeDecodeError as broken:
             raise ValueError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
 
+    def _warn_of_another_client(self) -> None:
+        """Warns once where a client is turned away: a PAIR socket serves one, and what others send is lost."""
+        before = self._turned_away
+        self._read_connections()
+        if self._client is not None and self._turned_away and not before:
+            logger.warning(
+                "%s is connected, has not sent 'hello', and keeps another client out: if it is not the learner, end "
+                "it, and start the learner again",
+                self._client[1],
+            )
+
     def _connected(self) -> str:
-        """Names the clients that are connected; a PAIR socket serves the first and turns the others away."""
-        found = []
+        """Says which client keeps others out."""
+        self._read_connections()
+        if self._client is None:
+            return ""
+        return f"; {self._client[1]} is connected and keeps other clients out: end it if it is not the learner"
+
+    def _read_connections(self) -> None:
         while self._events.poll(0):
             event = import_module("zmq.utils.monitor").recv_monitor_message(self._events)
-            with suppress(OSError), socket.socket(fileno=os.dup(event["value"])) as connection:  # others have left
-                found.append(":".join(map(str, connection.getpeername()[:2])))
-        if not found:
-            return ""
-        return f"; {' and '.join(found)} is connected and keeps other clients out: end it if it is not the learner"
+            if event["event"] == _zmq().EVENT_ACCEPTED:
+                self._turned_away = self._turned_away or self._client is not None
+                self._client = self._client or (event["value"], _peer(event["value"]))
+            elif self._client is not None and self._client[0] == event["value"]:
+                self._client = None
+
+
+def _peer(descriptor: int) -> str:
+    """The address of the other end of a connection."""
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as connection:
+            return ":".join(map(str, connection.getpeername()[:2]))
+    except OSError:  # it has left
+        return "a client"
 
 
 def _zmq() -> Any:
