@@ -269,7 +269,8 @@ def _env_of_episodes(root: Path) -> dict[str, Any] | None:
     """The settings of the world that the first readable episode names; None without any."""
     for _, path in EpisodeFiles(root / "store").found():
         with suppress(DamagedEpisode, UnknownFormat):  # the stages that read it report it
-            return dict(load_meta(path).world_config) or None
+            env = dict(load_meta(path).world_config)
+            return env if "name" in env else None
     return None
 
 
