@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx2
@@ -17,6 +18,7 @@ from tiny_runs import refused, tiny
 from interplay.launch.cli import main
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.web import server
 from interplay.studio.web.server import command, studio_address
 from interplay.studio.web.server import running as web_process
 from interplay.studio.web.studio_context import ServedRun
@@ -41,6 +43,16 @@ def test_a_process_that_does_not_start_is_an_error_and_leaves_the_other_studio_a
             pass
         assert studio_address(tmp_path) == origin and process.poll() is None
     assert process.returncode is not None
+
+
+def test_a_process_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "START_SECONDS", 0.0)
+    monkeypatch.setattr(server, "command", lambda served: ["sleep", "60"])
+    served = ServedRun(tmp_path, {"name": "line"}, 30.0, 1, StudioConfig(port=0))
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="has not started within 0 s"), web_process(served, quiet=True):
+        pass
+    assert time.monotonic() - began < 30
 
 
 def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: Path) -> None:

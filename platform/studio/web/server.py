@@ -51,7 +51,7 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
     """The web process, once it serves; it ends with the block. `quiet` drops what it prints to standard output.
 
     Raises:
-        ValueError: it does not start; what it prints to standard error says why.
+        ValueError: it ends, and what it prints to standard error says why, or it does not serve in time.
     """
     address = served.folder / ADDRESS
     before = _written(address)
@@ -59,8 +59,13 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
     try:
         until = time.monotonic() + START_SECONDS
         while _written(address) == before:
-            if process.poll() is not None or time.monotonic() > until:
+            if process.poll() is not None:
                 raise ValueError("the studio did not start; what it printed above says why")
+            if time.monotonic() > until:
+                raise ValueError(
+                    f"the studio has not started within {START_SECONDS:g} s, as on a machine whose cores are busy; "
+                    "type the same command again once they are less so"
+                )
             time.sleep(POLL_SECONDS)
         yield process
     finally:
