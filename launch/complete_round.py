@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import ChainMap
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -100,7 +101,7 @@ def refuse_missing_agents(run: Run) -> None:
         begins += [(stage, config) for stage in baseline_of(run.config, baseline).stages]
     for stage, config in begins:
         known = {*stages[: stages.index(stage)], *(name for name in AGENT_STAGES if run.stage(name).has_agent)}
-        for setting, name in _begins_with(config, stage).items():
+        for setting, name in _first_agents(config).get(stage, {}).items():
             if name in AGENT_STAGES and name not in known and not Path(name).exists():
                 left_out = f", and reinforce.reward={run.config.reinforce.reward} leaves it out"
                 raise ValueError(
@@ -110,10 +111,10 @@ def refuse_missing_agents(run: Run) -> None:
                 )
 
 
-def _begins_with(config: Config, stage: str) -> dict[str, str]:
-    """The stages or paths of the agents that a stage begins with, by setting."""
+def _first_agents(config: Config) -> dict[str, dict[str, str]]:
+    """The agents that each stage begins with, as names of stages or as paths, by setting; "" for none."""
     recorded, reinforced = config.collect_agent, config.reinforce
-    named = {
+    return {
         "collect-agent": {
             "collect_agent.checkpoint": recorded.checkpoint if recorded.solver == "agent" else "",
             "collect_agent.setter_agent": recorded.setter_agent,
@@ -128,7 +129,6 @@ def _begins_with(config: Config, stage: str) -> dict[str, str]:
             **{f"evaluate.agents.{name}": agent for name, agent in config.evaluate.agents.items()},
         },
     }
-    return named.get(stage, {})
 
 
 def is_left_out(stage: str, config: Config) -> bool:
@@ -143,18 +143,15 @@ def refuse_unknown_names(config: Config) -> None:
         ValueError: a stage starts from what is neither a stage that trains an agent nor a path, a reward is a class
             that can't be created, or a kind of probes is unknown to the world.
     """
-    starts = {"collect_agent.checkpoint": config.collect_agent.checkpoint}
-    starts |= {"reward.start": config.reward.start, "reinforce.start": config.reinforce.start}
-    for setting, name in starts.items():
-        if "/" not in name and name not in AGENT_STAGES and not Path(name).exists():
-            raise ValueError(
-                f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
-                f"{did_you_mean(name, AGENT_STAGES)}"
-            )
-    paid = [config, *(baseline_config(config, name) for name in config.baselines if config.run.round == 1)]
-    for reward in dict.fromkeys(each.reinforce.reward for each in paid):
-        if reward not in LEARNED_REWARDS:
-            reward_without_model(reward)
+    for each in (config, *(baseline_config(config, name) for name in config.baselines if config.run.round == 1)):
+        for setting, name in ChainMap(*_first_agents(each).values()).items():
+            if name and "/" not in name and name not in AGENT_STAGES and not Path(name).exists():
+                raise ValueError(
+                    f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
+                    f"{did_you_mean(name, AGENT_STAGES)}"
+                )
+        if each.reinforce.reward not in LEARNED_REWARDS:
+            reward_without_model(each.reinforce.reward)
     if config.evaluate.kinds or config.evaluate.limits:
         with closing(Run(config.run.root, config).make_world()) as world:
             probe_kinds(world, config.evaluate)
