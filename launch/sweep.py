@@ -210,7 +210,7 @@ def _folder(verb: str, runs: Sequence[Combination], typed: Sequence[str]) -> str
 
 def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
     """Lets Hydra's launcher execute one job for each run; False if that failed."""
-    together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
+    together = _launcher(hydras) not in ON_SLURM  # there each job is canceled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
         if together and (StopRequest.is_requested() or (folder / STOPPED).exists()):

@@ -73,7 +73,7 @@ class Steering:
 
         `forward`, `strafe`: -1, 0 or 1; strafing is to the right. `yaw`, `pitch`: radians to turn by, rounded to the
         nearest bin; `max_turn` limits the yaw. `push`: 1 moves the held thing away, -1 closer. `rotate`: 1 turns it
-        anticlockwise.
+        counterclockwise.
 
         Raises:
             ValueError: the chunk strafes, pushes or rotates in a world without that component.

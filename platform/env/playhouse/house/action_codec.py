@@ -1,7 +1,7 @@
 """Conversion between the bins of a movement action and the floats of the simulation.
 
 A float movement has the columns of `COMPONENTS`, per frame: forward and strafe in -1..1 (of the avatar's full speed;
-strafe to the right is positive), yaw and pitch in radians per frame (yaw anticlockwise, pitch upwards),
+strafe to the right is positive), yaw and pitch in radians per frame (yaw counterclockwise, pitch upwards),
 grasp 0 or 1 (held while 1), push -1..1 (away is positive), rotate -1..1, throw 0 or 1 (the object flies on release).
 """
 

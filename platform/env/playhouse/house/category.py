@@ -30,7 +30,7 @@ class BodyPart:
 
     `half` is in the part's own frame, before rotation: half edges of a box; radii of an ellipsoid; two
     radii and the half height of a cylinder or of a cone (base at the part's own -z, apex at its +z).
-    `paint`: "main" is the thing's color, "dark" and "light" its shades, "trim" is white, or grey on a white thing; any
+    `paint`: "main" is the thing's color, "dark" and "light" its shades, "trim" is white, or gray on a white thing; any
     other name is a fixed color.
     """
 

@@ -164,7 +164,7 @@ def _rooms(house: House) -> _Rows:
 
 
 def pale_colors(colors: Sequence[RGB]) -> Float32Array:
-    """Colors [n, 3], 0 - 255, blended with light grey, so that things stand out from floors and walls."""
+    """Colors [n, 3], 0 - 255, blended with light gray, so that things stand out from floors and walls."""
     return (np.array(colors, np.float32) * np.float32(0.6) + np.float32(0.34)) * np.float32(255.0)
 
 

@@ -24,7 +24,7 @@ from interplay.env.playhouse.render.transforms import cull, place
 
 @dataclass(frozen=True)
 class Camera:
-    """Position, direction and field of view. Yaw 0 is +x and grows anticlockwise, pitch grows upwards; radians."""
+    """Position, direction and field of view. Yaw 0 is +x and grows counterclockwise, pitch grows upwards; radians."""
 
     eye: tuple[float, float, float]
     yaw: float

@@ -56,7 +56,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Body:
-    """An avatar. Yaw 0 looks along +x, grows anticlockwise seen from above; pitch grows upwards. Radians."""
+    """An avatar. Yaw 0 looks along +x, grows counterclockwise seen from above; pitch grows upwards. Radians."""
 
     role: str
     room: str | None

@@ -147,7 +147,7 @@ def _has_outline(things: Sequence[Thing], count: int, well_formed: Callable[[Poi
 
 
 def _around(points: Points) -> Points:
-    """The points sorted anticlockwise about their center."""
+    """The points sorted counterclockwise about their center."""
     rays = points - points.mean(axis=0)
     return points[np.argsort(np.arctan2(rays[:, 1], rays[:, 0]))]
 

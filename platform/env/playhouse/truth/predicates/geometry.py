@@ -45,7 +45,7 @@ def edge_distance(point: XY, thing: Thing) -> float:
 
 
 def corners(thing: Thing) -> tuple[XY, XY, XY, XY]:
-    """The corners of a footprint, anticlockwise."""
+    """The corners of a footprint, counterclockwise."""
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     x, y = thing.xy
     a, b = thing.half_extents[0], thing.half_extents[1]
@@ -75,7 +75,7 @@ def wrap_angle(angle: float) -> float:
 
 
 def bearing(body: Body, point: XY) -> float:
-    """Yaw change, anticlockwise positive, to face a point."""
+    """Yaw change, counterclockwise positive, to face a point."""
     return wrap_angle(math.atan2(point[1] - body.position[1], point[0] - body.position[0]) - body.yaw)
 
 
