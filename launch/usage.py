@@ -51,7 +51,7 @@ def usage() -> str:
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
         "print-config shows them all, explain says what they mean. A stage that was stopped continues when its\n"
-        "command is typed again. interplay VERB --help describes a verb.\n"
+        "command is typed again. interplay VERB --help describes a verb, interplay --version prints the version.\n"
     )
 
 

@@ -25,6 +25,7 @@ def printed(typed: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = printed(typed, capsys)
     assert all(f"  {verb} " in said for verb in (*VERBS, "sweep"))
+    assert "interplay --version" in said
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "sweep"])
