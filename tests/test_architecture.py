@@ -1,4 +1,4 @@
-"""docs/architecture.md names files, classes and functions that exist, and the order of imports that is enforced."""
+"""The pages about the code name files, classes and functions that exist, and the order of imports that is enforced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from test_boundaries import COMMAI_LAYERS, LAYERS, PLAYHOUSE_LAYERS, VOXEL_LAYERS
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+PAGE = "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("architecture", "extending"))
 FILES = sorted(set(re.findall(r"`((?:platform|launch|conf|tests|docs)/[^`\s]*)`", PAGE)))
 ROWS = re.findall(r"^\| `(\w+)` \| `(platform/[^`]+)` \| (.+) \|$", PAGE, re.MULTILINE)
 METHODS = sorted(set(re.findall(r"`([A-Z]\w+)\.(\w+)`", PAGE)))

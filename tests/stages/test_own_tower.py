@@ -95,7 +95,7 @@ class NoTower(nn.Module):
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "package"
     folder.mkdir()
-    (example,) = EXAMPLE.findall((DOCS / "architecture.md").read_text())
+    (example,) = EXAMPLE.findall((DOCS / "extending.md").read_text())
     (folder / "my_towers.py").write_text(example + FAULTY)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "my_towers", raising=False)

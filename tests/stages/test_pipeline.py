@@ -98,7 +98,7 @@ def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path:
         assert logged - (ELSE_ZERO if stage != "reinforce" else set()) == expected - OF_QUESTIONS - silent, stage
 
 
-@pytest.mark.parametrize("page", ["metrics.md", "architecture.md"])
+@pytest.mark.parametrize("page", ["metrics.md", "extending.md"])
 def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
     page: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
