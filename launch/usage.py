@@ -68,12 +68,12 @@ def usage_of(name: str) -> str:
         lines.append(
             f"interplay explain {verb.sections[0]} lists those of {verb.sections[0]}, with values and meanings.\n"
         )
-    if name not in VERBS:
+    if name not in VERBS or not (verb.reads or verb.writes):
         return "".join(lines)
     return "".join(lines) + (
-        "\nPaths are relative to the folder of the run: runs/run, or run.dir/run.name. A run does not remember its\n"
-        "settings: repeat experiment=, env=, agent= and all others with each verb, or type run.settings=recorded for\n"
-        "those of its last command.\n"
+        "\nPaths are relative to the folder of the run, run.dir/run.name: runs/run by default, runs/demo with\n"
+        "experiment=demo. A run does not remember its settings: repeat experiment=, env=, agent= and all others with\n"
+        "each verb, or type run.settings=recorded for those of its last command.\n"
     )
 
 

@@ -44,6 +44,13 @@ def test_the_example_and_the_sections_of_a_verb_exist(verb: str) -> None:
     assert set(VERBS[verb].sections) <= {field.name for field in fields(Config)}
 
 
+def test_help_says_where_the_files_of_a_run_are_and_only_for_verbs_that_have_some() -> None:
+    default, demo = (configured("collect", words).run.root for words in ([], ["experiment=demo"]))
+    assert f"run.dir/run.name: {default} by default, {demo} with\nexperiment=demo." in usage_of("collect")
+    without = {verb for verb in VERBS if "folder of the run" not in usage_of(verb)}
+    assert without == {"doctor", "explain", "print-config"}
+
+
 def test_a_stage_names_the_section_of_its_settings_first() -> None:
     for stage in STAGES:
         section = "continuation" if stage == "continue" else settings_group(stage)
