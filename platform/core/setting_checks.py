@@ -23,7 +23,7 @@ def check_at_least(least: int, config: object, *names: str, group: str = "") -> 
     """Check that fields of a dataclass are not below a number; `group` precedes their names in the message.
 
     Raises:
-        ValueError: a field is.
+        ValueError: a field is below it.
     """
     for name in names:
         if getattr(config, name) < least:
@@ -34,7 +34,7 @@ def check_unique(names: Sequence[str], setting: str) -> None:
     """Check that no name of a list is given twice, which would count it twice.
 
     Raises:
-        ValueError: one is.
+        ValueError: a name is given twice.
     """
     for problem in repeated(names, setting):
         raise ValueError(problem)
