@@ -310,4 +310,4 @@ def test_the_table_lines_up_and_the_exit_code_follows() -> None:
     broken = [*checks, Check("disk", "fail", "full", "free some")]
     assert doctor.exit_code(broken) == 1
     assert "FAIL  disk    full" in doctor.table(broken)
-    assert doctor.table(broken).endswith("1 to mend before a run; notes: 1\n")
+    assert doctor.table(broken).endswith("1 to fix before a run; notes: 1\n")
