@@ -41,12 +41,12 @@ class DatasetConfig:
 
     lanes: int = 16  # demonstrations in a batch, side by side
     steps: int = 50  # T; an unroll has T + 1 rows
-    windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
-    # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; choice. A
-    # solver speaks in one step of many, so that words are a small part of a stream.
+    windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; design choice
+    # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; design
+    # choice. A solver speaks in one step of many, so that words are a small part of a stream.
     around_utterances: float = 0.0
     # Share of the lanes that show windows after instructions: utterances of another role that the cloned role does not
-    # answer in words; choice. The rows in which movement depends on the words are a small part of a stream.
+    # answer in words; design choice. The rows in which movement depends on the words are a small part of a stream.
     around_instructions: float = 0.0
     stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
@@ -60,7 +60,7 @@ class DatasetConfig:
     # lacks, and otherwise their embedding would stay as it was drawn.
     unknown_chance: float = 0.0
     # Chance that a pass through an episode is mirrored left to right, with its movements and its words for sides, and
-    # cloned as the demonstration of a mirrored world; choice, for worlds with a `World.reflection`.
+    # cloned as the demonstration of a mirrored world; design choice, for worlds with a `World.reflection`.
     mirror: float = 0.0
     # Where pictures are drawn from recorded poses: by the dataset actor on the CPU, or by the learner on its GPU
     # (Playhouse only, needs triton); then a row of a batch holds the poses.

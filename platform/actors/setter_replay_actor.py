@@ -311,7 +311,7 @@ class SetterReplayActor:
         return outcome.env_reward
 
     def _announce(self, step: str, index: int, episode: Episode) -> None:
-        """Names what a lane does next, which may end this process."""
+        """Reports what a lane does next, so that a crash of this process can be attributed to it."""
         if self._on_step is not None:
             self._on_step(f"{step} of {_replay_of(episode)} in lane {index}")
 

@@ -89,7 +89,7 @@ def make_tower(config: AgentConfig, image: tuple[int, int, int], text_width: int
         with torch.no_grad():
             output = tower(noise, text, True)
             if not (problem := _wrong_output(tower, output)):
-                problem = _depends(output, tower(noise[:1], None if text is None else text[:1], True))
+                problem = _wrong_alone(output, tower(noise[:1], None if text is None else text[:1], True))
     except Exception as error:  # whatever the code of another package raises
         raise ValueError(f"{named} fails on {list(noise.shape)}, two images of noise: {error!r}") from error
     if problem:
@@ -127,8 +127,8 @@ def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
     return ""
 
 
-def _depends(pair: TowerOutput, alone: TowerOutput) -> str:
-    """Whether the output for an image is another one without a second image; "" if it is the same up to rounding."""
+def _wrong_alone(pair: TowerOutput, alone: TowerOutput) -> str:
+    """What is wrong if the output for an image differs in a batch of two; "" if it is the same up to rounding."""
     for name, both, one in zip(TowerOutput._fields, pair, alone, strict=True):
         assert both is not None and one is not None, "plain was requested"
         if (both[:1] - one).abs().max() > ROUNDING * both.abs().max():

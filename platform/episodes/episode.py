@@ -141,8 +141,8 @@ class Episode:
 class EpisodeIds:
     """Makes ids that sort by creation: 48 bits of milliseconds, then 64 random bits, in hex.
 
-    Of the same millisecond, each has a random number more than the one before. So episodes of fast worlds sort as they
-    began, and runs with the same seed train on them in the same order. Thread-safe.
+    Ids of the same millisecond increase by random amounts. Episodes of fast worlds therefore also sort in the order in
+    which they began, and runs with the same seed train on them in the same order. Thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -152,8 +152,8 @@ class EpisodeIds:
     def new(self, source: str | None = None) -> str:
         """A new id, higher than all before.
 
-        With a `source`, its `source_digest` is in the place of the random bits: the id alone says what was imported,
-        also after the file was purged.
+        With a `source`, its `source_digest` takes the place of the random bits: the id alone identifies what was
+        imported, also after the file was purged.
         """
         with self._lock:
             now, (newest, bits) = int(self._clock() * 1000), self._newest

@@ -198,7 +198,7 @@ class EpisodeCatalog(EpisodeIndex):
         version = self._rows("PRAGMA user_version")[0][0]
         if version > CATALOG_VERSION:
             raise ValueError(
-                f"{self._path} has format version {version}, this platform knows up to {CATALOG_VERSION}; "
+                f"{self._path} has format version {version}, this platform reads up to {CATALOG_VERSION}; "
                 "update the platform to open it"
             )
         if version:

@@ -112,7 +112,7 @@ class Term(NamedTuple):
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
-# Means that lack a part, or are 0, where there was nothing to average, by the total that says so.
+# Means that are 0 or incomplete if there was nothing to average, by the total that is then 0.
 MEANS_OVER = {
     "cloned_steps": ("movement_cloning", "language_cloning", "gate_cloning", "gate_accuracy"),
     "css_mismatching": ("css_accuracy",),

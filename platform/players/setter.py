@@ -94,7 +94,7 @@ def _checked_weights(
 ) -> KindWeights:
     if unknown := sorted(set(weights) - set(known)):
         raise ValueError(
-            f"setter.{what} names {', '.join(unknown)}, which {world.spec.name} does not know; "
+            f"setter.{what} names {', '.join(unknown)}, which {world.spec.name} does not have; "
             f"its {what} are {', '.join(known) or 'none'}"
         )
     return weights or dict.fromkeys(usual, 1.0)

@@ -115,7 +115,8 @@ class RewardConfig(TrainingStageConfig):
     marked_share: float = 1.0
     # Train on marks at random times with exchanged signs, for comparisons. Held-out marks stay as they are.
     shuffle_marks: bool = False
-    from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
+    # Start from new weights; design choice: a small network that was cloned first learns less here.
+    from_scratch: bool = False
 
     def __post_init__(self) -> None:
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
