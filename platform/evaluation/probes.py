@@ -133,7 +133,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """Draws the probes; the same world and configuration always give the same ones.
 
     Raises:
-        ValueError: the world has no probes, does not know a kind, or a kind is hardly ever feasible.
+        ValueError: the world has no probes or lacks a kind, or a kind is hardly ever feasible.
     """
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
@@ -153,8 +153,8 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
 
 
 def probe_kinds(world: World, config: ProbesConfig) -> tuple[str, ...]:
-    """The kinds of probes; resets the world. Raises ValueError if it has no probes, or does not know a kind."""
-    world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
+    """The kinds of probes; resets the world. Raises ValueError if the world has no probes or lacks a kind."""
+    world.reset(Start(seed=config.seed), observers=())  # some worlds have tasks only after a reset
     tasks = world.tasks()
     offered = list(dict.fromkeys((*tasks.probes, *tasks.kinds, *tasks.optional_kinds)))
     kinds = config.kinds or tasks.probes

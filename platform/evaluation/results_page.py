@@ -42,7 +42,7 @@ class Finding:
 
 
 def verdict(seeds: Sequence[Parts]) -> str:
-    """What seeds say of a finding, from its parts in each.
+    """The verdict on a finding, from its parts in each seed.
 
     Parts that fewer than `MIN_SEEDS` seeds have are left out. The finding holds if the interval over seeds of the
     lowest part is above 0, because the mean of the lowest part is at most that of any. The lowest part lies below 0 by

@@ -100,7 +100,7 @@ def map_in_processes(
             raise WorkerFailed(
                 f"one of {workers} processes died: killed, perhaps for lack of memory, or crashed in a library, whose "
                 "place is printed above then. What is finished is kept, and the same command continues; the setting "
-                "`workers`, 0 for none, says how many there are"
+                "`workers` is their number, 0 for none"
             ) from broken
         except BaseException:
             held.close()  # ends the processes, so that units under way, which may hang, are not waited for

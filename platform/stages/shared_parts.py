@@ -72,9 +72,9 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
 
 
 def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
-    """Says that a stage begins with the agent of another stage of this run that has been stopped or is still training.
+    """Warns if a stage begins with the agent of another stage of this run that was stopped or is still training.
 
-    A training stage says it once: it keeps what it has begun with.
+    A training stage warns once, because a resumed one keeps the weights that it began with.
     """
     if is_of_run(run, name) and not run.stage(stage).has_agent and not run.stage(name).finished:
         logger.warning(
@@ -85,7 +85,7 @@ def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
 
 
 def outgrown_start(run: Run, stage: str) -> str:
-    """Says that the agent that a training stage began with has been trained further or again since; "" if it has not.
+    """The warning that the agent that a training stage began with has been trained since; "" if it has not.
 
     Only agents of stages of this run are compared. A damaged checkpoint is not reported here.
     """
@@ -134,7 +134,7 @@ def refuse_trained_on(
     loaded in its place.
 
     Raises:
-        StageConflict: it has; the message says to type `verb` once the training has finished.
+        StageConflict: it has; the message is to type `verb` once the training has finished.
     """
     now = player_of(run, player["stage"], role)
     if now != player:

@@ -36,7 +36,7 @@ class CollectConfig:
     solver: Literal["scripted", "agent"] = "scripted"  # the player of the solver: `solver`, or `checkpoint`
     checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
     setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
-    grace_steps: int = 3  # recorded after the setter is content, so that the end is visible
+    grace_steps: int = 3  # recorded after the task is done or the solver has finished
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
