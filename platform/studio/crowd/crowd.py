@@ -46,7 +46,7 @@ class Crowd:
         self._shared = CrowdShared(run, config, CrowdTruth(run.root), self.report)
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> CrowdReport:
-        """Admits everyone, and returns what they did after `seconds`, once `stopped` says so, or without a studio."""
+        """Admits everyone; returns what they did once `seconds` are over, `stopped` returns True or the studio ends."""
         began = time.monotonic()
         players = self._entered("play", self._config.players, stopped)
         raters = self._entered("mark", self._config.raters, stopped)

@@ -24,7 +24,7 @@ ATTEMPTS = 2  # a request that ended the process twice is not made a third time
 
 
 class FilmFailed(RuntimeError):
-    """The film can't be drawn; the message says why."""
+    """The film can't be drawn; the message states why."""
 
 
 class FilmsUnavailable(FilmFailed):

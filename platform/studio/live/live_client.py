@@ -70,7 +70,7 @@ class LiveVisitor:
             if state["state"] == "no_agent":
                 raise LiveRefused(state.get("text", "the agent of this study can't play now"))
             time.sleep(POLL_SECONDS)
-        raise LiveRefused(f"no session within {seconds:g} s; the lobby says {state}")
+        raise LiveRefused(f"no session within {seconds:g} s; the state of the lobby is {state}")
 
     def sit(self, session: str, seat: str) -> LivePlayer:
         """Opens the socket of a seat."""

@@ -42,7 +42,7 @@ UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control cha
 
 
 class Visit(Strict):
-    """A sign of life from the lobby of a study."""
+    """A request that the page of a waiting person sends each second, to the lobby of a study."""
 
     ready: bool = False
     study: str = FIRST_PLAY.name
@@ -98,7 +98,7 @@ async def consent(agreement: PlayConsent, studio: Studio, person: SomePlayer) ->
 
 @router.post("/api/live/join")
 async def join(visit: Visit, live: Sessions, studio: Studio, person: SomePlayer) -> dict[str, Any]:
-    """Waits for a partner; the page asks each second. Names the session once there is one."""
+    """Waits for a partner; the page repeats the request each second. Returns the session once there is one."""
     study = _study(studio, person, visit.study)
     if (seated := _seated(live, person)) is not None:
         return seated

@@ -37,7 +37,7 @@ class Strict(BaseModel):
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:
-    """Accepts texts that match a pattern as a whole; `rule` says it in words, with an example."""
+    """Accepts texts that match a pattern as a whole; `rule` is the error message, with an example."""
 
     def matched(text: str) -> str:
         if not re.fullmatch(pattern, text):
