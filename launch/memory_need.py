@@ -94,25 +94,21 @@ def refuse_too_large(
     _refuse(memory_needs(config, stage, root, gpu))
 
 
-def refuse_too_large_baselines(
-    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
-) -> None:
+def refuse_too_large_baselines(config: Config, root: Path = Path("/")) -> None:
     """As `refuse_too_large`, for the baselines whose network differs in size from that of the run."""
-    _refuse(needs_of_other_sizes(config, root, gpu))
+    _refuse(needs_of_other_sizes(config, root))
 
 
-def needs_of_other_sizes(
-    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
-) -> list[MemoryNeed]:
+def needs_of_other_sizes(config: Config, root: Path = Path("/")) -> list[MemoryNeed]:
     """The memory needs of the baselines whose network differs in size from that of the run."""
     others = [name for name in config.baselines if baseline_config(config, name).agent != config.agent]
-    return _baseline_needs(config, others, root, gpu)
+    return _baseline_needs(config, others, root)
 
 
-def fit_together(config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory) -> bool:
+def fit_together(config: Config, root: Path = Path("/")) -> bool:
     """Whether the largest stage of a run with a learner and its largest baseline may fit into the memory at once."""
-    stages = [need for stage in TRAINED for need in memory_needs(config, stage, root, gpu)]
-    baselines = _baseline_needs(config, config.baselines, root, gpu)
+    stages = [need for stage in TRAINED for need in memory_needs(config, stage, root)]
+    baselines = _baseline_needs(config, config.baselines, root)
     for where in {need.where for need in stages}:
         largest = [
             max((need.total for need in needs if need.where == where), default=0.0) for needs in (stages, baselines)
@@ -128,15 +124,13 @@ def _refuse(needs: Iterable[MemoryNeed]) -> None:
         raise SettingsError(problems)
 
 
-def _baseline_needs(
-    config: Config, names: Iterable[str], root: Path, gpu: Callable[[str], int | None]
-) -> list[MemoryNeed]:
+def _baseline_needs(config: Config, names: Iterable[str], root: Path) -> list[MemoryNeed]:
     """The memory needs of the stages of these baselines; see `memory_needs`."""
     found = []
     for name in names:
         own = baseline_config(config, name)
         for stage in baseline_of(config, name).stages:
-            for need in memory_needs(own, stage, root, gpu):
+            for need in memory_needs(own, stage, root):
                 remedy = f"{need.remedy}, or leave {name} out of baselines"
                 found.append(replace(need, stage=f"{stage} of {name}", remedy=remedy))
     return found

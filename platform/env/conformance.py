@@ -323,10 +323,10 @@ class WorldConformance(ABC):
         kinds = dict.fromkeys((*source.kinds, *source.probes, *source.optional_kinds))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
-    def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
+    def _sample(self, world: World, kind: str) -> Task:
         """A task of this kind from the first seed in which it is feasible."""
-        task = first_feasible(world, tries, lambda rng: world.tasks().sample(kind, rng))
-        assert task is not None, f"{kind}: not feasible in any of {tries} episodes"
+        task = first_feasible(world, 100, lambda rng: world.tasks().sample(kind, rng))
+        assert task is not None, f"{kind}: not feasible in any of 100 episodes"
         return task
 
     def _check_stored(self, world: World, task: Task) -> None:
