@@ -7,7 +7,7 @@ import re
 import resource
 from collections.abc import Iterator
 
-# Messages of errors that are neither a `MemoryError` nor an `OSError` with ENOMEM, as of torch, oneDNN and MuJoCo.
+# Messages of errors that are neither a `MemoryError` nor an `OSError` with ENOMEM, such as those of torch and MuJoCo.
 TEXTS = re.compile(
     "(can't|cannot|could not|unable to) allocate (memory|more memory|[0-9.]+ [KMGT]i?B)"
     "|could not create a (primitive|memory object)$"

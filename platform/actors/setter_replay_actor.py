@@ -108,7 +108,7 @@ class SetterReplayActor:
     ) -> None:
         """`setters` is needed if `config.learned_setters` is above 0.
 
-        `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as of all others.
+        `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as in later episodes.
         `on_step`: called before each step of a world, with words that identify it.
         """
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)

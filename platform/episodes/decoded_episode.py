@@ -131,7 +131,7 @@ def check_same_world(world: World, meta: EpisodeMeta) -> None:
 
 
 def _check_sizes(world: World, episode: Episode) -> None:
-    """Refuses stored arrays that the world would not show, as of an imported episode recorded with other settings."""
+    """Refuses stored arrays of other sizes than the world's, as in an episode imported from other settings."""
     sizes = [("components of a movement", each.shape[1], len(world.spec.movement)) for each in episode.actions.values()]
     sizes += [("numbers in a vector", each.shape[1], world.spec.vector) for each in episode.vectors.values()]
     for what, stored, shown in sizes:

@@ -42,7 +42,7 @@ def limit_torch_threads(threads: int) -> None:
 
 @contextmanager
 def exit_as_error() -> Iterator[None]:
-    """Raises a `RuntimeError` in place of `SystemExit`, as of a world that calls `sys.exit`: Ray would end the process,
+    """Raises a `RuntimeError` in place of `SystemExit`, as when a world calls `sys.exit`: Ray would end the process,
     and the traceback would be lost."""
     try:
         yield

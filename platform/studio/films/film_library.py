@@ -80,7 +80,7 @@ class FilmLibrary:
         shutil.rmtree(self._place(source), ignore_errors=True)
 
     def keep_only(self, sources: Iterable[FilmSource]) -> None:
-        """Forgets the films of all other recordings, as of those that were replaced. May be called from any thread."""
+        """Forgets the films of all other recordings, such as replaced ones. May be called from any thread."""
         known = {self._place(source) for source in sources}
         cached = {film for film in self._folder.iterdir() if film.is_dir()} if self._folder.exists() else set()
         for film in (cached | {file.parent for file in list(self._drawing)}) - known:

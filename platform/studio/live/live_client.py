@@ -51,7 +51,7 @@ class LiveVisitor:
         return self._ask(Request(self.origin + path))
 
     def fetch(self, path: str) -> bytes:
-        """Gets bytes, as of a film. Raises LiveRefused."""
+        """Gets bytes, such as those of a film. Raises LiveRefused."""
         return self._answer(Request(self.origin + path))
 
     def enter(self, code: str) -> str:

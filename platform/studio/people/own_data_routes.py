@@ -187,7 +187,7 @@ def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgem
 
 
 def _forget_other_films(studio: StudioContext) -> None:
-    """Removes the films of recordings that are not there any more, as of agents that have continued again."""
+    """Removes the films of recordings that no longer exist, for example because an agent has continued again."""
     entries = studio.store.entries(EpisodeFilter(flagged=True))
     stored = (FilmSource(studio.store.root / entry.path, entry.sha256) for entry in entries)
     studio.films.keep_only([*stored, *studio.continuations.film_sources()])
