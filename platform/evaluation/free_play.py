@@ -30,7 +30,7 @@ RequestEnd = Literal["done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class SetterRequest:
-    """What a learned setter said, and what came of it."""
+    """A request of a learned setter, and how it ended."""
 
     text: str
     step: int  # of the episode, in which it was said

@@ -105,7 +105,7 @@ class Probe:
 
     @property
     def instruction(self) -> str:
-        """What the setter utters."""
+        """The setter's utterance."""
         task = self.task if self.other_words is None else self.other_words.task
         return str(task["instruction"])
 

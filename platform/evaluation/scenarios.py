@@ -77,7 +77,7 @@ class Scenario:
 
     @cached_property
     def digest(self) -> str:
-        """Of all that an agent meets and is judged by: another suite has other scenarios under the same names."""
+        """Hash of all that affects an agent's results; another suite has other scenarios under the same names."""
         episode, meta = self.episode, self.episode.meta
         facts = {
             "kind": self.kind,

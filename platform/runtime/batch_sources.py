@@ -125,7 +125,7 @@ class DemonstrationBatch(NamedTuple):
 
 
 class BatchSource(Protocol):
-    """What all sources of batches have in common."""
+    """The interface that all sources of batches share."""
 
     def stats(self) -> SourceStats:
         """Returns counters and idle fractions of this source."""

@@ -118,7 +118,7 @@ def is_of_run(run: Run, name: str) -> bool:
 
 
 def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:
-    """Describes the checkpoint that `checkpoint_of` finds, as results state whose they are.
+    """Describes the checkpoint that `checkpoint_of` finds, as it is stated in results.
 
     Raises:
         CheckpointError: as `checkpoint_of`.
@@ -332,7 +332,7 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
 
 
 def recorded_views(world: World, stage: str) -> ViewWriter:
-    """What describes the pictures of recordings in this world, so that the learner of `stage` can draw them.
+    """The writer of rows that describe recorded pictures of this world, from which the learner of `stage` draws them.
 
     Raises:
         Unavailable: the learner can't draw the pictures of this world.
@@ -343,7 +343,7 @@ def recorded_views(world: World, stage: str) -> ViewWriter:
 
 
 def drawable(world: World, setting: str, value: str) -> Playhouse:
-    """The world, if a GPU can draw its pictures, which `setting` asks for.
+    """The world, if a GPU can draw its pictures, which `setting` requires.
 
     Raises:
         Unavailable: it can't.

@@ -90,7 +90,7 @@ class StudioConfig:
 
     @property
     def scheme(self) -> str:
-        """What browsers speak to the studio itself."""
+        """The URL scheme of the studio itself."""
         return "https" if self.tls_cert else "http"
 
 
@@ -134,7 +134,7 @@ class CrowdConfig:
 
 @dataclass(frozen=True)
 class InviteConfig:
-    """What an invitation gives."""
+    """Settings of an invitation."""
 
     roles: tuple[str, ...] = ("mark",)  # what its people may do
     study: str = ""  # that its people are led to; empty: none in particular

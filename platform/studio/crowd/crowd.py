@@ -27,7 +27,7 @@ CODE_SECONDS = 3600.0
 ENTRANCE_SECONDS = 2.0  # before another try where too many enter at once
 JOIN_SECONDS = 30.0  # for people to stop
 POLL_SECONDS = 0.1
-LOOK_SECONDS = 1.0  # between two looks whether the studio is there
+LOOK_SECONDS = 1.0  # between two checks that the studio is running
 TOO_MANY = 429
 
 

@@ -28,10 +28,10 @@ EARLY_OUTCOMES = {"left": "partner_left", "void": "partner_left", "failed": "tec
 
 
 class HostedSession:
-    """One session. `over` is called once with its last message.
+    """One session. `over` is called once, with the session and the last message of its process.
 
     Phases: lobby (until every person is there), countdown, playing, paused (a person is away, or the process is being
-    made again), ended.
+    restarted), ended.
     """
 
     def __init__(
