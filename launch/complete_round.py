@@ -146,7 +146,7 @@ def refuse_unknown_names(config: Config) -> None:
         for setting, name in ChainMap(*_first_agents(each).values()).items():
             if name and "/" not in name and name not in AGENT_STAGES and not Path(name).exists():
                 raise ValueError(
-                    f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
+                    f"{setting} must be a stage that trains an agent, or the path of a checkpoint, got {name!r}."
                     f"{did_you_mean(name, AGENT_STAGES)}"
                 )
         if each.reinforce.reward not in LEARNED_REWARDS:

@@ -41,7 +41,7 @@ class AugmentationConfig:
     def __post_init__(self) -> None:
         for name in ("probability", "instruction_share", "mirror"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"reward.augmentation.{name} is a share from 0 to 1, got {getattr(self, name)!r}")
+                raise ValueError(f"reward.augmentation.{name} must be a share from 0 to 1, got {getattr(self, name)!r}")
 
 
 class MarkedWindow(NamedTuple):

@@ -69,16 +69,16 @@ class DatasetConfig:
     def __post_init__(self) -> None:
         check_at_least(1, self, "steps", "blocks", "cache_mb")
         if not 0 <= self.unknown_chance < 1:
-            raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
+            raise ValueError(f"unknown_chance must be a chance from 0 to below 1, got {self.unknown_chance}")
         for name in ("around_utterances", "around_instructions"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is a share from 0 to below 1, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be a share from 0 to below 1, got {getattr(self, name)}")
         if not 0 <= self.mirror <= 1:
-            raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
+            raise ValueError(f"mirror must be a chance from 0 to 1, got {self.mirror}")
         check_mix(self.mix)
         if self.lanes < 2:
             raise ValueError(
-                f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
+                f"lanes must be at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
             )
         if self.utterance_lanes + self.instruction_lanes >= self.lanes:
             raise ValueError(

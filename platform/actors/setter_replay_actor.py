@@ -64,7 +64,7 @@ class SetterReplayConfig:
         check_at_least(1, self, "lanes", "steps", "episode_steps", "blocks", "cache_mb")
         check_at_least(0, self, "hold_steps")
         if not 0 <= self.learned_setters <= 1:
-            raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
+            raise ValueError(f"learned_setters must be a share from 0 to 1, got {self.learned_setters!r}")
         if self.drawn_by == "gpu" and self.learned_setters:
             raise ValueError(
                 "drawn_by=gpu draws what the solver sees, and learned setters see pictures, too: set "

@@ -102,7 +102,7 @@ def _wrong_size(tower: ImageTower) -> str:
     for name in ("channels", "cells"):
         value = getattr(tower, name, None)
         if not isinstance(value, int) or value < 1:
-            return f"its attribute {name} is an int of at least 1 once it has been created, got {value!r}"
+            return f"its attribute {name} must be an int of at least 1 once it has been created, got {value!r}"
     return ""
 
 
@@ -112,16 +112,16 @@ def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
         return f"forward returns a TowerOutput, got {type(output).__name__}"
     grid, plain = output
     if not isinstance(grid, Tensor):
-        return f"the grid is a tensor, got {type(grid).__name__}"
+        return f"the grid must be a tensor, got {type(grid).__name__}"
     if grid.ndim != 4 or grid.shape[:2] != (2, tower.channels) or grid.shape[2] * grid.shape[3] != tower.cells:
         wanted = f"[2, {tower.channels}, h, w] with h * w = {tower.cells}, by its channels and cells"
-        return f"the grid of two images is {wanted}, got {list(grid.shape)}"
+        return f"the grid of two images must be {wanted}, got {list(grid.shape)}"
     if not isinstance(plain, Tensor) or plain.shape != (2, 2 * tower.channels):
         got = list(plain.shape) if isinstance(plain, Tensor) else plain
-        return f"plain of two images is [2, {2 * tower.channels}], twice its channels, got {got}"
+        return f"plain of two images must be [2, {2 * tower.channels}], twice its channels, got {got}"
     for name, tensor in output._asdict().items():
         if tensor.dtype != torch.float32:
-            return f"{name} is float32, got {tensor.dtype}; convert it, as by {name}.float()"
+            return f"{name} must be float32, got {tensor.dtype}; convert it, as by {name}.float()"
         if not tensor.isfinite().all():
             return f"{name} of two images of noise has NaN or infinity"
     return ""

@@ -44,7 +44,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if self.verdict not in (None, DONE, FAILED):
-            raise ValueError(f"the verdict of a request is {DONE!r} or {FAILED!r}, got {self.verdict!r}")
+            raise ValueError(f"the verdict of a request must be {DONE!r} or {FAILED!r}, got {self.verdict!r}")
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Mark:
     def __post_init__(self) -> None:
         for name, value in (("frame", self.frame), ("sign", self.sign)):
             if type(value) is not int:  # a number of NumPy or a bool could be stored, and not be read again
-                raise ValueError(f"a mark's {name} is an int, got {value!r}; write int(...)")
+                raise ValueError(f"a mark's {name} must be an int, got {value!r}; write int(...)")
         if self.sign not in (1, -1):
-            raise ValueError(f"a mark's sign is +1 or -1, got {self.sign!r}")
+            raise ValueError(f"a mark's sign must be +1 or -1, got {self.sign!r}")
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,11 @@ class ProbesConfig:
         check_at_least(0, self, "workers", "seed", group="evaluate.")
         check_unique(self.kinds, "evaluate.kinds")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
-            raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
+            raise ValueError(f"evaluate.limits must be at least 1 step, got {wrong}")
         for name in ("hold_steps", "counterfactuals"):
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"evaluate.{name} is at least 0, or null for its default, got {value}")
+                raise ValueError(f"evaluate.{name} must be at least 0, or null for its default, got {value}")
         if wrong_names := [name for name in self.agents if not AGENT_NAME.fullmatch(name) or name in RESERVED_NAMES]:
             raise ValueError(
                 f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "

@@ -149,7 +149,7 @@ class SetterConfig:
             if any(not 0 <= weight < math.inf for weight in weights.values()) or (
                 weights and not any(weights.values())
             ):
-                wrong.append(f"{name}={dict(weights)}: weights are finite and not negative, and one is above 0")
+                wrong.append(f"{name}={dict(weights)}: weights must be finite and not negative, and one above 0")
             elif weights and name != "kinds" and self.sample_by == "kinds":
                 wrong.append(f"{name}={dict(weights)} has no effect without setter.sample_by=cues: add it")
         wrong += step_range_problems(self, ("delay_steps", "patience", "pause"))

@@ -48,9 +48,9 @@ class LiveConfig:
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if type(value) in (int, float)}
         numbers.pop("modifier_chance", None)
-        wrong = [f"studio.live.{name} is above 0, got {value}" for name, value in numbers.items() if value <= 0]
+        wrong = [f"studio.live.{name} must be above 0, got {value}" for name, value in numbers.items() if value <= 0]
         if not 0 <= self.modifier_chance <= 1:
-            wrong.append(f"studio.live.modifier_chance is a chance from 0 to 1, got {self.modifier_chance}")
+            wrong.append(f"studio.live.modifier_chance must be a chance from 0 to 1, got {self.modifier_chance}")
         wrong += self._wrong_seats()
         if wrong:
             raise ValueError("; ".join(wrong))

@@ -122,7 +122,7 @@ class RewardConfig(TrainingStageConfig):
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
         check_at_least(1, self, "measure_every")
         if not 0 < self.marked_share <= 1:
-            raise ValueError(f"reward.marked_share is above 0 and at most 1, got {self.marked_share:g}")
+            raise ValueError(f"reward.marked_share must be above 0 and at most 1, got {self.marked_share:g}")
         if self.dataset.mirror and self.augmentation.mirror:
             raise ValueError(
                 f"reward.dataset.mirror={self.dataset.mirror:g} mirrors pictures, movements and words, and "
@@ -177,4 +177,4 @@ class CorpusConfig:
         if self.name and self.name not in CORPORA:
             raise ValueError(f"corpus.name={self.name!r}: one of {', '.join(CORPORA)}")
         if self.episodes is not None and self.episodes < 0:
-            raise ValueError(f"corpus.episodes is at least 0, or null for all, got {self.episodes}")
+            raise ValueError(f"corpus.episodes must be at least 0, or null for all, got {self.episodes}")

@@ -260,7 +260,7 @@ class SeatReader:
                 self._hosted.send(kind=kind)
             case "reason", {"reason": str(why)} if seat == COPILOT and plays and len(message) == 1:
                 if why not in REASONS:
-                    raise BadMessage(f"a reason is one of {', '.join(REASONS)}")
+                    raise BadMessage(f"a reason must be one of {', '.join(REASONS)}")
                 self._hosted.send(kind=kind, reason=why)
             case "leave", {} if plays and not message:
                 self._hosted.leave(seat)
