@@ -224,8 +224,8 @@ def _begin(messages: Connection) -> None:
 
 
 def _receive(messages: Connection) -> None:
-    """Records finished stages, requests a stop when told to, and ends this process at once when the other end of
-    `messages` is closed."""
+    """Records finished stages, requests a stop at the message `STOP`, and ends this process at once when the other end
+    of `messages` is closed."""
     while True:
         try:
             word = messages.recv()

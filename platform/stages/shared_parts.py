@@ -118,7 +118,7 @@ def is_of_run(run: Run, name: str) -> bool:
 
 
 def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:
-    """Describes the checkpoint that `checkpoint_of` finds, as it is stated in results.
+    """Describes the checkpoint that `checkpoint_of` finds, in the form that results state.
 
     Raises:
         CheckpointError: as `checkpoint_of`.

@@ -18,7 +18,7 @@ class DashboardSink(Tracker):
     """
 
     name: str  # of the dashboard
-    turned_off: str  # the setting that turns it off, as it is typed
+    turned_off: str  # the typed setting that turns it off, such as tracking.wandb=disabled
 
     def __init__(self) -> None:
         self._open = False
