@@ -1,7 +1,7 @@
 """Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations.
 
 The module also holds the buffers of their batches, the metrics of the data flow, and `ledger.jsonl`, which records the
-unrolls of each update, so that tests can check that none is lost and none is used twice. It has one line per update:
+unrolls of each update and so proves that none is lost and none is used twice. It has one line per update:
 {"update": 7, "played": [[actor, number, version], ...], "demonstrated": [[actor, number], ...]}.
 The unrolls of an actor are numbered from 0 without a gap, across its restarts and across resumes.
 """
