@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         elif not isinstance(error, OSError) and is_of_another_package(error):
-            # As of a new world: the run of its first command has no folder.
+            # For example, a new world has failed in the first command of a run, which has no folder for the traceback.
             sys.stderr.write("".join(traceback.format_exception(error)))
         sys.stderr.write(_memory_line(name, config, error))
         return 1
@@ -175,7 +175,7 @@ def _full_disk(root: Path) -> str:
 def _described(error: Exception, root: Path) -> str:
     """An error in words: of the system's errors, the file and what is wrong with it. `root`: the run's folder."""
     if isinstance(error, OSError) and (error.filename or error.filename2):
-        file = error.filename2 or error.filename  # of two, as of a rename, the one that was to be written
+        file = error.filename2 or error.filename  # of two, as in a rename, the target
         return f"{file}: {error.strerror}; {REMEDIES.get(error.errno or 0, REPAIR)}"
     if isinstance(error, OSError) and error.errno in REMEDIES:  # a write names no file
         disk = _full_disk(root) if error.errno == errno.ENOSPC else ""

@@ -51,24 +51,24 @@ def complete_round(run: Run) -> Path:
             _warm_up_world(run)
             if stop.requested:
                 raise Interrupted("stopped before the first stage; the same command begins with it")
-        for number, (name, says, act) in enumerate(steps, 1):
+        for number, (name, summary, act) in enumerate(steps, 1):
             if is_left_out(name, run.config):
                 reward = run.config.reinforce.reward
                 logger.info(
                     "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(steps), name, reward
                 )
             else:
-                logger.info("[%d/%d] %s: %s", number, len(steps), name, says)
+                logger.info("[%d/%d] %s: %s", number, len(steps), name, summary)
                 ahead.before(name)
                 act(run)
-                if stop.requested:  # too late for the stage, which had finished its work
+                if stop.requested:  # the signal came after the stage's last check for one
                     raise Interrupted(f"stopped; {name} is done, and the same command continues with the next stage")
             baselines.reached(name)
         return report(run)
 
 
 def _warm_up_world(run: Run) -> None:
-    """Compiles what draws the pictures, which the stages would do in the middle of their work, and in each process."""
+    """Compiles the renderer, which the stages would otherwise do in the middle of their work, and in each process."""
     with closing(run.make_world()) as world:
         if world.spec.image is not None:
             warm_up(world, logger.info)
@@ -88,8 +88,7 @@ def refuse_other_settings(run: Run) -> None:
 
 
 def refuse_missing_agents(run: Run) -> None:
-    """Refuses a round in which a stage, also one of a baseline, is to begin with the agent of a stage that will have
-    none by then.
+    """Refuses a round in which a stage, also one of a baseline, would begin with an agent that does not exist by then.
 
     Raises:
         ValueError: no earlier stage of the round trains that agent, and the run does not have it yet.
@@ -141,13 +140,13 @@ def refuse_unknown_names(config: Config) -> None:
 
     Raises:
         ValueError: a stage starts from what is neither a stage that trains an agent nor a path, a reward is a class
-            that can't be created, or a kind of probes is unknown to the world.
+            that can't be created, or the world has no such kind of probe.
     """
     for each in (config, *(baseline_config(config, name) for name in config.baselines if config.run.round == 1)):
         for setting, name in ChainMap(*_first_agents(each).values()).items():
             if name and "/" not in name and name not in AGENT_STAGES and not Path(name).exists():
                 raise ValueError(
-                    f"{setting} is a stage that trains an agent, or the path of a checkpoint, got {name!r}."
+                    f"{setting} must be a stage that trains an agent, or the path of a checkpoint, got {name!r}."
                     f"{did_you_mean(name, AGENT_STAGES)}"
                 )
         if each.reinforce.reward not in LEARNED_REWARDS:
@@ -158,14 +157,14 @@ def refuse_unknown_names(config: Config) -> None:
 
 
 def _steps(run: Run, baselines: ConcurrentBaselines) -> list[tuple[str, str, Callable[[Run], None]]]:
-    """The name of each step, what it does, and the function that does it, in their order."""
+    """The name, the summary and the function of each step, in their order."""
 
     def train_all_baselines(run: Run) -> None:
         baselines.finish()
         train_baselines(run)  # those that were not begun in the other process
 
-    steps = [(stage.name, stage.says, stage.run) for stage in stages_of_round(run.round)]
+    steps = [(stage.name, stage.summary, stage.run) for stage in stages_of_round(run.round)]
     if run.config.baselines and run.round == 1:
-        says = f"train what BC+RL is compared with: {', '.join(run.config.baselines)}"
-        steps.insert([name for name, _, _ in steps].index(EVALUATE), ("baselines", says, train_all_baselines))
+        summary = f"train what BC+RL is compared with: {', '.join(run.config.baselines)}"
+        steps.insert([name for name, _, _ in steps].index(EVALUATE), ("baselines", summary, train_all_baselines))
     return steps

@@ -88,13 +88,13 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
         )
     words = [f"run.seed={seed}", *typed]
     replaced = {setting_of(word) for word in overrides}
-    if any(word.startswith("env=") and word not in words for word in overrides):  # whose settings are others
+    if any(word.startswith("env=") and word not in words for word in overrides):  # another world has other settings
         words = [word for word in words if not word.lstrip("+").startswith("env.")]
     return [*(word for word in words if setting_of(word) not in replaced), *overrides]
 
 
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:
-    """What the files in conf/ and the overrides say."""
+    """The settings of the files in conf/ with the overrides applied."""
     words = _translated(overrides)
     try:
         with initialize_config_module("interplay.conf", version_base=None):
@@ -107,8 +107,8 @@ def _composed(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _with_inherited(words: Sequence[str]) -> DictConfig:
-    """Hydra's composition. Presets take `collect_agent.setter` as a whole from `collect.setter`; what is typed of it
-    changes that alone. Hydra would drop everything else that the preset says of it."""
+    """Hydra's composition, in which a typed field of `collect_agent.setter` changes that field alone. Presets inherit
+    this section as a whole from `collect.setter`, and Hydra would drop its other fields."""
     below = [word for word in words if word.startswith((f"++{INHERITS}.", f"++{INHERITS}="))]
     composed = hydra_compose("config", overrides=[word for word in words if word not in below])
     section, _, name = INHERITS.partition(".")

@@ -1,11 +1,11 @@
 """Baselines trained in a process of their own, one after another, while this process runs the stages of their run.
 
     this process  | collect | clone | collect-agent | mark | reward | reinforce | evaluate
-    the other                       | bc_long         | what begins after reward |
+    the other                       | bc_long         | baselines that begin after reward |
 
-Imitation keeps one core busy, so that on two cores a baseline that clones takes hardly any time. The other process has
-a lower priority: where cores are scarce, the stages come first. Everything that it writes is in the folders of the
-baselines, and the stages of the run do not change what a baseline begins from, so that the weights are the same, bit
+Imitation keeps one core busy, so that on two cores a baseline that clones takes hardly any extra time. The other
+process has a lower priority: where cores are scarce, the stages come first. It writes only to the folders of the
+baselines, and the stages of the run do not change what a baseline begins from. The weights are therefore the same, bit
 for bit, as those of baselines that are trained afterwards.
 """
 
@@ -38,7 +38,7 @@ from interplay.stages.run import Run
 logger = logging.getLogger(__name__)
 
 NICENESS = 10  # of the other process, added to that of this one
-POLL_SECONDS = 0.2  # between two looks at the other process, or for a stop request
+POLL_SECONDS = 0.2  # between two checks of the other process, or for a stop request
 STOP = "stop"  # a message to the process; the others are names of stages that have finished
 WARNINGS = ("W ", "E ", "C ")  # how such lines of a log begin
 
@@ -196,9 +196,9 @@ class ConcurrentBaselines:
 
 
 def why_not_concurrent(run: Run, root: Path = Path("/")) -> str:
-    """Why the baselines of a run are not trained at the same time as its stages here; empty if they are.
+    """Why the baselines of a run are not trained at the same time as its stages on this machine; empty if they are.
 
-    `root` is where the machine describes itself.
+    `root` is the folder that holds `proc` and `sys`.
     """
     runtime = run.config.runtime
     if runtime.kind == "ray":
@@ -216,15 +216,16 @@ _reached: set[str] = set()  # stages that have finished
 
 
 def _begin(messages: Connection) -> None:
-    """Prepares the process, where an error would read as a kill; what can fail is left to `_train`.
+    """Prepares the process. An error here would be reported as a killed process, so all that can fail is in `_train`.
 
     `messages` is closed once the process that started this one has ended.
     """
-    threading.Thread(target=_obey, args=(messages,), name="obey", daemon=True).start()
+    threading.Thread(target=_receive, args=(messages,), name="messages", daemon=True).start()
 
 
-def _obey(messages: Connection) -> None:
-    """Notes finished stages, requests a stop, and ends this process, without cleaning up, with the other end."""
+def _receive(messages: Connection) -> None:
+    """Records finished stages, requests a stop at the message `STOP`, and ends this process at once when the other end
+    of `messages` is closed."""
     while True:
         try:
             word = messages.recv()

@@ -27,7 +27,7 @@ from interplay.stages.config import Config
 PACKAGE = "interplay"
 MINIMUM_PYTHON = (3, 11)
 GIGABYTE = 1e9
-DISK_NEEDED, DISK_WANTED = 0.5, 5.0  # GB in the folder of runs: for any run; for a long one
+DISK_NEEDED, DISK_WANTED = 0.5, 5.0  # GB in the folder of runs: for any run, and for a long one
 MEMORY_WANTED = 2.0  # GB: worlds, replay and learner of the demo in one process
 
 Level = Literal["ok", "note", "fail"]
@@ -245,7 +245,7 @@ def disk(runs: Path) -> Check:
     if free < DISK_NEEDED:
         return Check("disk", "fail", seen, f"free at least {DISK_NEEDED} GB, or choose another with run.dir=...")
     if free < DISK_WANTED:
-        return Check("disk", "note", seen, f"long runs need up to {DISK_WANTED:g} GB")
+        return Check("disk", "note", seen, f"long runs with pictures need about {DISK_WANTED:g} GB")
     return Check("disk", "ok", seen)
 
 
@@ -253,10 +253,10 @@ def memory(root: Path) -> Check:
     """Is there enough free memory, within the limits of machine and container under `root`?"""
     free = free_memory(root)
     if free is None:
-        return Check("memory", "note", "this system does not say", f"make sure that {MEMORY_WANTED:g} GB are free")
+        return Check("memory", "note", "not reported by this system", f"make sure that {MEMORY_WANTED:g} GB are free")
     seen = f"{free / GIGABYTE:.1f} GB free"
     if free < MEMORY_WANTED * GIGABYTE:
-        return Check("memory", "note", seen, f"a run needs {MEMORY_WANTED:g} GB; fewer worlds a process need less")
+        return Check("memory", "note", seen, f"a run needs about {MEMORY_WANTED:g} GB, less with fewer lanes")
     return Check("memory", "ok", seen)
 
 

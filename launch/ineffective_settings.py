@@ -12,10 +12,10 @@ CONTINUES = "; a run that was begun with it continues with run.settings=recorded
 
 
 def ineffective_settings(config: Config, typed: Collection[str]) -> dict[str, str]:
-    """Of the `typed` names those whose setting has no effect, each with a line that says what to type. Presets may have
-    such settings, as those of an experiment whose `until` is changed.
+    """The `typed` names whose setting has no effect, each with a message that states why and what to type.
 
-    A setting that a baseline of the run needs has an effect.
+    A setting that a baseline of the run needs has an effect. Settings of presets are not refused: an experiment may
+    have some that lose their effect when a typed setting replaces another of its own.
     """
     problems: dict[str, str] = {}
 

@@ -29,7 +29,7 @@ def free_memory(root: Path) -> int | None:
         (group / "memory/memory.limit_in_bytes", group / "memory/memory.usage_in_bytes"),
     ):
         most, now = _text(limit).strip(), _text(used).strip()
-        if most.isdigit() and now.isdigit():  # v2 says "max" for no limit, v1 a huge number
+        if most.isdigit() and now.isdigit():  # for no limit, v2 has "max" and v1 a huge number
             free.append(int(most) - int(now))
     return min(free) if free else None
 

@@ -28,7 +28,7 @@ from interplay.stages.stage_folder import StageConflict
 
 logger = logging.getLogger(__name__)
 
-FEWEST_EPISODES = 500  # fewer are marked sooner than a process has started
+FEWEST_EPISODES = 500  # marking fewer takes less time than starting a process
 
 
 class MarksAhead:
@@ -64,7 +64,7 @@ class MarksAhead:
             self._end()
 
     def _end(self) -> None:
-        """Ends the process after its present episode."""
+        """Ends the process after its current episode."""
         self._stop.set()
         while self._thread is not None:
             self._thread.join(timeout=POLL_SECONDS)
@@ -80,7 +80,7 @@ class MarksAhead:
         return run.config.runtime.concurrent_work and not why_not_concurrent(run)
 
     def _mark(self) -> None:
-        """Of the thread, which only waits for the process."""
+        """Waits for the clone's first checkpoint, then marks in a process; runs in the thread."""
         clone = self._run.stage("clone")
         while not clone.has_agent:
             if self._stop.wait(POLL_SECONDS):
@@ -96,7 +96,7 @@ class MarksAhead:
 
 
 def _marker(run: Run, stopped: Callable[[], bool]) -> Callable[[int], None]:
-    """The function of a batch of episodes."""
+    """Prepares the process and returns the function that marks the next batch of episodes, whatever its argument."""
     os.nice(NICENESS)
     marking = mark_ahead(run, stopped)
     return lambda _: next(marking, None)

@@ -7,7 +7,7 @@ import re
 import resource
 from collections.abc import Iterator
 
-# Of errors that are neither a `MemoryError` nor an `OSError` with its number, as those of torch, oneDNN and MuJoCo.
+# Messages of errors that are neither a `MemoryError` nor an `OSError` with ENOMEM, such as those of torch and MuJoCo.
 TEXTS = re.compile(
     "(can't|cannot|could not|unable to) allocate (memory|more memory|[0-9.]+ [KMGT]i?B)"
     "|could not create a (primitive|memory object)$"
@@ -24,7 +24,7 @@ def out_of_memory_line(command: str, error: BaseException, remedy: str = ANY_STA
         command: as typed, without its settings.
         remedy: what to change so that it needs less.
     """
-    if not any(_says_so(each) for each in _chain(error)):
+    if not any(_is_out_of_memory(each) for each in _chain(error)):
         return ""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     allowed = "" if limit == resource.RLIM_INFINITY else f" (ulimit -v allows a process {limit / 1e9:.1f} GB; raise it)"
@@ -34,7 +34,7 @@ def out_of_memory_line(command: str, error: BaseException, remedy: str = ANY_STA
     )
 
 
-def _says_so(error: BaseException) -> bool:
+def _is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     return TEXTS.search(str(error)) is not None

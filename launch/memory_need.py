@@ -2,7 +2,7 @@
 
 Counted are the arrays of the unrolls, the weights, the activations kept for the backward pass, the worlds, the
 requests for episodes and the processes of `workers`. The remaining needs (the interpreter, caches, copies) are smaller
-and are not counted, so a stage that passes may still run out of memory, but one that is refused would have.
+and are not counted: a stage that passes may still run out of memory, but one that is refused certainly would.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ GIGABYTE = 1e9
 TRAINED = ("clone", "reward", "reinforce")  # the stages with a learner
 WORDS = 500  # assumed size of the vocabulary; embeddings are a small part of the weights
 WORLD_BYTES = 600_000  # one world after its first reset, measured with one room of the Playhouse
-PROCESS_BYTES = (
-    100_000_000  # one process of `workers`, or of the actor, of its own, measured with one room of the Playhouse
-)
+PROCESS_BYTES = 100_000_000  # one process of `workers`, or the actor's own, measured with one room of the Playhouse
 REQUEST_BYTES = 1_400  # one episode that is still to be recorded or played: its seeds and random stream, measured
 COPIES_OF_WEIGHTS = 4  # the weights, their gradients and the two moments of Adam
 # Share of the estimated activations that is certain. Measured peaks of one update: 1.5 times the estimate with the nano
@@ -96,25 +94,21 @@ def refuse_too_large(
     _refuse(memory_needs(config, stage, root, gpu))
 
 
-def refuse_too_large_baselines(
-    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
-) -> None:
-    """As `refuse_too_large`, the baselines whose network differs in size from that of the run."""
-    _refuse(needs_of_other_sizes(config, root, gpu))
+def refuse_too_large_baselines(config: Config, root: Path = Path("/")) -> None:
+    """As `refuse_too_large`, for the baselines whose network differs in size from that of the run."""
+    _refuse(needs_of_other_sizes(config, root))
 
 
-def needs_of_other_sizes(
-    config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
-) -> list[MemoryNeed]:
-    """What those baselines need of each memory whose network differs in size from that of the run."""
+def needs_of_other_sizes(config: Config, root: Path = Path("/")) -> list[MemoryNeed]:
+    """The memory needs of the baselines whose network differs in size from that of the run."""
     others = [name for name in config.baselines if baseline_config(config, name).agent != config.agent]
-    return _baseline_needs(config, others, root, gpu)
+    return _baseline_needs(config, others, root)
 
 
-def fit_together(config: Config, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory) -> bool:
+def fit_together(config: Config, root: Path = Path("/")) -> bool:
     """Whether the largest stage of a run with a learner and its largest baseline may fit into the memory at once."""
-    stages = [need for stage in TRAINED for need in memory_needs(config, stage, root, gpu)]
-    baselines = _baseline_needs(config, config.baselines, root, gpu)
+    stages = [need for stage in TRAINED for need in memory_needs(config, stage, root)]
+    baselines = _baseline_needs(config, config.baselines, root)
     for where in {need.where for need in stages}:
         largest = [
             max((need.total for need in needs if need.where == where), default=0.0) for needs in (stages, baselines)
@@ -130,15 +124,13 @@ def _refuse(needs: Iterable[MemoryNeed]) -> None:
         raise SettingsError(problems)
 
 
-def _baseline_needs(
-    config: Config, names: Iterable[str], root: Path, gpu: Callable[[str], int | None]
-) -> list[MemoryNeed]:
-    """What the stages of these baselines need of each memory whose size is known here."""
+def _baseline_needs(config: Config, names: Iterable[str], root: Path) -> list[MemoryNeed]:
+    """The memory needs of the stages of these baselines; see `memory_needs`."""
     found = []
     for name in names:
         own = baseline_config(config, name)
         for stage in baseline_of(config, name).stages:
-            for need in memory_needs(own, stage, root, gpu):
+            for need in memory_needs(own, stage, root):
                 remedy = f"{need.remedy}, or leave {name} out of baselines"
                 found.append(replace(need, stage=f"{stage} of {name}", remedy=remedy))
     return found
@@ -167,7 +159,7 @@ def memory_needs(
 
 
 def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[tuple[str, float]]:
-    """What the memory of the machine is for, and bytes."""
+    """The needs of a stage on the host: what each is for, and its bytes."""
     if stage in ("collect", "collect_agent"):
         collect = config.collect if stage == "collect" else config.collect_agent
         episodes = collect.episodes + collect.heldout
@@ -211,7 +203,7 @@ def _processes(config: Config, stage: str) -> int:
 
 
 def _gpu_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
-    """What the memory of a learner's GPU is for, and bytes; each rank has a GPU of its own."""
+    """The needs of a learner on its GPU: what each is for, and its bytes. Each rank has a GPU of its own."""
     layout, ranks = _layout(config), config.runtime.learners if config.runtime.kind == "ray" else 1
     rows = [(block.lanes * (block.steps + 1), row_bytes) for block, row_bytes in _blocks(config, stage, layout)]
     yield "the batch", float(sum(count * row_bytes for count, row_bytes in rows)) / ranks
@@ -222,7 +214,7 @@ def _gpu_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
 
 
 def _update_needs(config: Config, stage: str, layout: Layout, ranks: int) -> Iterator[tuple[str, float]]:
-    """What the network of one rank and its backward pass need."""
+    """The needs of the network of one rank and of its backward pass: what each is for, and its bytes."""
     learner: LearnerConfig = getattr(config, stage).learner
     rows = sum(block.lanes * (block.steps + 1) for block, _ in _blocks(config, stage, layout))
     rows = rows // ranks // learner.accumulate
@@ -261,7 +253,8 @@ def _sends_poses(config: Config, block: Any) -> bool:
 
 
 def _described_bytes(config: Config, stage: str, layout: Layout, block: Any) -> int:
-    """Bytes of a row from which the learner draws a picture; that of a picture where it can't, which is refused."""
+    """Bytes of a row from which the learner draws a picture. If it can't draw them, which another check refuses, bytes
+    of a row without a picture."""
     allocate = allocate_rollout if isinstance(block, SetterReplayConfig) else allocate_demonstration
     with closing(Run(config.run.root, config).make_world()) as world:
         try:

@@ -33,7 +33,7 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
     """As `opened`, for work that may be refused: a new run with nothing but empty folders of these stages is removed
     then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind.
 
-    Warns of presets that the last command of the run had and this one has not, and says which typed settings a later
+    Warns of presets that the last command of the run had and this one has not, and logs which typed settings a later
     round replaces.
     """
     root = config.run.root
@@ -50,8 +50,8 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
         for stage in stages:
             for replaced in replaced_settings(config, stage):
                 logger.info(
-                    "round %d goes on from the agent of the round before: %s; name a stage of a certain round, as "
-                    "round-1/reward, to choose another",
+                    "round %d continues from the agent of the round before: %s; to choose another, name a stage of a "
+                    "certain round, as round-1/reward",
                     run.round,
                     replaced,
                 )
@@ -80,7 +80,7 @@ def existing(config: Config) -> Run:
 
 
 def warn_of_newer_round(config: Config, verb: str, stage: str = "*") -> None:
-    """Says which round a verb reads where a later one has results, or those of `stage`."""
+    """Warns that a verb reads a round although a later one has results, or those of `stage`."""
     newest = newest_round(config.run.root, stage)
     if newest > config.run.round:
         logger.warning(

@@ -51,7 +51,7 @@ def _check_study(root: Path, name: str) -> None:
 
 
 def forget(config: Config) -> int:
-    """Lists what is kept of a person, and deletes it for good if `forget.confirm` says so.
+    """Lists what is kept of a person, and deletes it for good if `forget.confirm` is set.
 
     Raises:
         ValueError: there is no such run or person, or a studio serves the run: its page about people deletes then.
@@ -68,7 +68,7 @@ def forget(config: Config) -> int:
     try:
         if wanted.person == RESEARCHER or studio.people.find(wanted.person) is None:
             people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER) or "none"
-            raise ValueError(f"{root} knows no person {wanted.person!r} that could be deleted; people: {people}")
+            raise ValueError(f"{root} has no person {wanted.person!r} that could be deleted; people: {people}")
         kept = kept_of(studio, wanted.person)
         lines = [f"  {what}: {', '.join(each) if isinstance(each, list) else each}\n" for what, each in kept.items()]
         sys.stdout.write(f"Of {wanted.person} the studio keeps:\n{''.join(lines)}")
@@ -92,7 +92,7 @@ def forget(config: Config) -> int:
 
 
 def export_people(config: Config) -> int:
-    """Writes the studio's tables, and says which recordings were left out: then the exit code is 1.
+    """Writes the studio's tables, and lists the recordings that were left out. The exit code is 1 if there are any.
 
     Raises:
         ValueError: there is no such run, or no studio has served it.

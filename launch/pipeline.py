@@ -23,9 +23,9 @@ class PipelineStage:
     """A stage as a verb of the command line."""
 
     name: str
-    says: str  # when the demo begins it
+    summary: str  # one line, logged when a round begins the stage
     run: Callable[[Run], None]
-    settings: Callable[[Run], Mapping[str, Any]]  # that may not change when it is resumed
+    settings: Callable[[Run], Mapping[str, Any]]  # those that may not change when the stage is resumed
     in_round: bool = True  # False: only its own verb runs it
 
     def refuse_other_settings(self, run: Run) -> None:

@@ -28,7 +28,7 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
     Returns the crowd's report.
 
     Raises:
-        ValueError: the studio does not start; what it printed before says why.
+        ValueError: the studio does not start; it has printed the reason.
     """
     with run.store() as store:
         empty = not len(store)

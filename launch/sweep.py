@@ -86,18 +86,18 @@ def _sweep(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydra
             stopped = StopRequest.is_requested() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
         launched, stopped = False, True
-    code = _tell(runs, folder)
+    code = _report_outcomes(runs, folder)
     if stopped and elsewhere:
-        sys.stderr.write("no longer waiting; the jobs are Slurm's, and go on (squeue, scancel)\n")
+        sys.stderr.write("no longer waiting; the jobs continue under Slurm (squeue, scancel)\n")
     if stopped:
         return INTERRUPTED
     return code if launched else 1
 
 
 def _forward_stop(stopped: Path, number: int) -> None:
-    """Starts no further run, and forwards SIGTERM, which reaches this process alone, to the processes of runs.
+    """Starts no further run, and forwards SIGTERM, which only this process receives, to the processes of runs.
 
-    Ctrl-C and a closed terminal reach them directly. Systems without /proc let the running ones finish.
+    Ctrl-C and a closed terminal reach them directly. On systems without /proc the running ones finish.
     """
     stopped.touch()
     if number == signal.SIGTERM:
@@ -127,8 +127,8 @@ def _launcher(hydras: Sequence[str]) -> str:
 
 
 def _check_launcher(hydras: Sequence[str]) -> None:
-    """Refuses a launcher, or settings of one, that Hydra does not know, and that of Slurm without Slurm, where it would
-    end in a traceback."""
+    """Refuses a launcher that Hydra does not have, wrong settings of one, and that of Slurm on a machine without Slurm,
+    where it would end in a traceback."""
     try:
         with hydra.initialize_config_module("interplay.conf", version_base="1.3"):
             hydra.compose("sweep", overrides=list(hydras), return_hydra_config=True)
@@ -217,7 +217,7 @@ def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydr
             return
         run = runs[int(chosen.number)]
         outer = GlobalHydra.get_state()
-        GlobalHydra.instance().clear()  # Hydra is one to a process, and the verb composes its own configuration
+        GlobalHydra.instance().clear()  # it exists once per process, and the verb composes its own configuration
         try:
             code = act([*verb, *run.words])
         finally:
@@ -229,7 +229,7 @@ def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydr
             (folder / STOPPED).touch()
 
     numbers = ",".join(str(number) for number in range(len(runs)))
-    # A sweep of one number is none to Hydra; there are at least two here.
+    # Hydra would not sweep over a single number, but a sweep has at least two runs.
     words = ["--multirun", f"number={numbers}", f"hydra.sweep.dir='{folder}'", *hydras]
     before = sys.argv
     sys.argv = ["interplay", *words]
@@ -258,7 +258,7 @@ def help_of_any_type() -> Iterator[None]:
         setattr(argparse.ArgumentParser, CHECK_OF_HELP, check)
 
 
-def _tell(runs: Sequence[Combination], folder: Path) -> int:
+def _report_outcomes(runs: Sequence[Combination], folder: Path) -> int:
     """Prints the outcome of each run and returns the exit code."""
     failed = 0
     for number, run in enumerate(runs):

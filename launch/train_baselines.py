@@ -27,8 +27,8 @@ ORDER = [stage.name for stage in stages_of_round(1)]
 
 
 def begins_after(config: Config, name: str) -> str:
-    """The stage of the run after which a baseline can begin: it has then finished whatever the baseline starts from,
-    and writes no more marks."""
+    """The stage of the run after which a baseline can begin. By then the run has finished everything that the baseline
+    starts from, and writes no more marks."""
     first = baseline_of(config, name).stages[0]
     return first if first in ("clone", "mark") else ORDER[ORDER.index(first) - 1]
 
@@ -103,7 +103,7 @@ def refuse_outdated(run: Run, names: Iterable[str]) -> None:
             copied, current = ({} if stage in ignored else _made(root / stage) for root in (folder, run.root))
             outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
         if trained in ("clone", "reward"):
-            with suppress(checkpoint.CheckpointError):  # its training reports it, and the stages go on until then
+            with suppress(checkpoint.CheckpointError):  # raised by its training; the stages continue until then
                 again = replaced_stages(run, name)
                 outdated += [f"{folder} ({stage} was trained again from the start)" for stage in again]
     if outdated:
@@ -114,7 +114,7 @@ def refuse_outdated(run: Run, names: Iterable[str]) -> None:
 
 
 def _made(stage: Path) -> dict[str, Any]:
-    """What a stage has made: the facts of its record, and its newest weights."""
+    """The facts in a stage's record, and the fingerprint of its newest weights."""
     folder = StageFolder(stage)
     facts = {name: fact for name, fact in folder.record().items() if name not in ("settings", "seconds")}
     found = checkpoint.latest(folder.checkpoints)
@@ -122,8 +122,8 @@ def _made(stage: Path) -> dict[str, Any]:
 
 
 def _copy(base: Path, to: Path, baseline: Baseline) -> None:
-    """Copies the stages of a run that a baseline needs and does not train itself, and links the run's store, so that
-    what is deleted from it is deleted for all.
+    """Copies the stages of a run that a baseline needs and does not train itself, and links the run's store, so that a
+    recording that is deleted there is deleted for all.
 
     Cloning continues from the clone, so it is copied too, as unfinished, unless the baseline starts from new weights.
     Nothing is done if the folder exists.

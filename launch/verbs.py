@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Later:
+class LazyFunction:
     """A function of a module of `interplay.launch`, which is imported when its verb is typed."""
 
     module: str
@@ -41,13 +41,13 @@ class VerbHelp:
 class Verb(VerbHelp):
     """A verb of the command line."""
 
-    act: Callable[[Config], int] | Later
+    act: Callable[[Config], int] | LazyFunction
     # What a word that is not a setting names.
     takes: Literal["", "episode", "round", "corpus", "person", "setting"] = ""
 
     def load(self) -> Callable[[Config], int]:
         """What carries the verb out, imported if necessary; returns the exit code."""
-        if not isinstance(self.act, Later):
+        if not isinstance(self.act, LazyFunction):
             return self.act
         module = import_module(f"interplay.launch.{self.act.module}")
         found: Callable[..., int] = getattr(module, self.act.function)
@@ -57,7 +57,7 @@ class Verb(VerbHelp):
 def _stage(
     name: str, does: str, *, reads: str = "", writes: str, sections: tuple[str, ...], example: str
 ) -> dict[str, Verb]:
-    act = Later("stage_verbs", "run_one_stage", name)
+    act = LazyFunction("stage_verbs", "run_one_stage", name)
     return {name: Verb(does, act, reads=reads, writes=writes, sections=sections, example=example)}
 
 
@@ -73,7 +73,7 @@ SWEEP = VerbHelp(  # runs another verb, so it is not one of VERBS
 VERBS: Mapping[str, Verb] = {
     "demo": Verb(
         "run the stages of round 1, small, and write a report (experiment=demo)",
-        Later("round_verbs", "run_round"),
+        LazyFunction("round_verbs", "run_round"),
         reads="what its stages have done before: it continues there",
         writes="a folder for each stage, store/ (episodes and marks), report.html and summary.json",
         sections=ROUND,
@@ -81,7 +81,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "round": Verb(
         "run the stages of a round that are not done: interplay round 2",
-        Later("round_verbs", "run_round"),
+        LazyFunction("round_verbs", "run_round"),
         takes="round",
         reads="the agent of the round before, and store/",
         writes="the same as demo; from round 2 on in round-2/",
@@ -161,14 +161,14 @@ VERBS: Mapping[str, Verb] = {
     ),
     "report": Verb(
         "write report.html and summary.json of the stages that have run",
-        Later("reading_verbs", "report"),
+        LazyFunction("reading_verbs", "report"),
         reads="what the stages of the run have written",
         writes="report.html, summary.json",
         example="run.name=mine",
     ),
     "orderings": Verb(
         "compare BC+RL with its baselines over seeds, and with the paper's findings",
-        Later("round_verbs", "compare_seeds"),
+        LazyFunction("round_verbs", "compare_seeds"),
         reads="what the runs of the seeds have done before: it continues there",
         writes="a run for each seed, runs/NAME-seed-1 and so on; results.md, results.json and figures",
         sections=("orderings", *ROUND),
@@ -176,21 +176,21 @@ VERBS: Mapping[str, Verb] = {
     ),
     "inspect-reward": Verb(
         "measure the reward model on held-out episodes, and write a page",
-        Later("reading_verbs", "inspect_reward"),
+        LazyFunction("reading_verbs", "inspect_reward"),
         reads="reward/checkpoints, store/ (episodes and marks)",
         writes="reward-inspection.html, reward-inspection.json",
         example="run.name=mine",
     ),
     "look": Verb(
         "draw a world as its players and a visitor see it",
-        Later("picture_verbs", "look"),
+        LazyFunction("picture_verbs", "look"),
         writes="look.png",
         sections=("env",),
         example="env=room run.seed=7",
     ),
     "play": Verb(
         "learn in the terminal: a person answers the teacher of env=commai, recorded",
-        Later("recording_verbs", "play"),
+        LazyFunction("recording_verbs", "play"),
         reads="the keyboard",
         writes="store/ (episodes)",
         sections=("env",),
@@ -198,7 +198,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "studio": Verb(
         "serve the pages on which people take part in a run",
-        Later("studio_verbs", "serve"),
+        LazyFunction("studio_verbs", "serve"),
         reads="store/, and the checkpoints of agents that play",
         writes="store/ (episodes and marks), studio/ (people and studies)",
         sections=("studio",),
@@ -206,14 +206,14 @@ VERBS: Mapping[str, Verb] = {
     ),
     "score": Verb(
         "score recordings by what the reward model is unsure of, for studies of what to mark next",
-        Later("reading_verbs", "score"),
+        LazyFunction("reading_verbs", "score"),
         reads="reward/checkpoints, store/ (episodes)",
         writes="studio/scores.json, studio/memories.npz",
         example="run.name=mine",
     ),
     "invite": Verb(
         "make an invitation to the run's studio, as invite.roles=[mark] invite.uses=5",
-        Later("people_verbs", "invite"),
+        LazyFunction("people_verbs", "invite"),
         reads="the address of the studio that serves the run",
         writes="studio/; prints the address of the invitation",
         sections=("invite",),
@@ -221,7 +221,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "forget": Verb(
         "list and delete what a run's studio keeps of a person: interplay forget PERSON",
-        Later("people_verbs", "forget"),
+        LazyFunction("people_verbs", "forget"),
         takes="person",
         reads="studio/, store/",
         writes="nothing; with forget.confirm=true it deletes from both",
@@ -230,7 +230,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "export": Verb(
         "write what people did at the run's studio as tables, without their identities",
-        Later("people_verbs", "export_people"),
+        LazyFunction("people_verbs", "export_people"),
         reads="studio/, store/",
         writes="studio/export/, or the folder export.folder",
         sections=("export",),
@@ -238,7 +238,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "studio-demo": Verb(
         "serve a small recorded run with synthetic people at work, for a person to join",
-        Later("studio_verbs", "serve_demo"),
+        LazyFunction("studio_verbs", "serve_demo"),
         reads="store/ (episodes); records some if it is empty",
         writes="store/ (episodes and marks), studio/",
         sections=("crowd", "studio", "collect"),
@@ -246,7 +246,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "crowd": Verb(
         "let synthetic people play and mark at the studio that serves the run",
-        Later("studio_verbs", "run_crowd"),
+        LazyFunction("studio_verbs", "run_crowd"),
         reads="the pages of the studio",
         writes="store/ (episodes and marks) and studio/, by way of the studio",
         sections=("crowd",),
@@ -254,7 +254,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "import": Verb(
         "read a corpus of the voxel world: interplay import mdc|iglu FOLDER",
-        Later("recording_verbs", "import_corpus"),
+        LazyFunction("recording_verbs", "import_corpus"),
         takes="corpus",
         reads="the folder of the corpus",
         writes="corpus/ (tasks), store/ (episodes)",
@@ -263,27 +263,27 @@ VERBS: Mapping[str, Verb] = {
     ),
     "serve-reward": Verb(
         "score unrolls of other programs with the reward model over HTTP",
-        Later("reading_verbs", "serve_reward"),
+        LazyFunction("reading_verbs", "serve_reward"),
         reads="reward/checkpoints",
         sections=("serve", "runtime"),
         example="run.name=mine serve.port=8765",
     ),
     "watch": Verb(
         "show the progress of a run from another terminal",
-        Later("file_verbs", "watch_run"),
+        LazyFunction("file_verbs", "watch_run"),
         reads="what the stages of the run write",
         example="run.name=mine",
     ),
     "catalog": Verb(
         "draw every kind of object, and many houses, as the players see them",
-        Later("picture_verbs", "catalog"),
+        LazyFunction("picture_verbs", "catalog"),
         writes="catalog/ (pictures)",
         sections=("env",),
         example="run.name=mine",
     ),
     "replay": Verb(
         "make a video of a recorded episode: interplay replay EPISODE",
-        Later("reading_verbs", "replay"),
+        LazyFunction("reading_verbs", "replay"),
         takes="episode",
         reads="store/ (episodes and marks), and the reward model if there is one; lists episodes if none is named",
         writes="replay/EPISODE.mp4",
@@ -292,25 +292,25 @@ VERBS: Mapping[str, Verb] = {
     ),
     "reindex": Verb(
         "rebuild a run's catalog of episodes and marks, damaged or not, from its files",
-        Later("file_verbs", "reindex"),
+        LazyFunction("file_verbs", "reindex"),
         reads="store/ (files of episodes and marks)",
         writes="store/ (the catalog)",
         example="run.name=mine",
     ),
     "doctor": Verb(
         "check the installation and this machine",
-        Later("doctor", "check"),
+        LazyFunction("doctor", "check"),
         example="experiment=demo",
     ),
     "explain": Verb(
         "say what settings mean: interplay explain reinforce.actor",
-        Later("explain_settings", "explain"),
+        LazyFunction("explain_settings", "explain"),
         takes="setting",
         example="reinforce.actor experiment=demo",
     ),
     "print-config": Verb(
         "print the complete resolved configuration",
-        Later("explain_settings", "print_config"),
+        LazyFunction("explain_settings", "print_config"),
         example="experiment=demo run.seed=2",
     ),
 }

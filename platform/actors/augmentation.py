@@ -31,8 +31,8 @@ class AugmentationConfig:
 
     probability: float = 0.33  # swapped episodes per true episode; with swaps=windows, the share of episodes changed
     swaps: Literal["lanes", "windows"] = "lanes"  # added to the true episodes, or in their place
-    instruction_share: float = 0.5  # of the changed episodes: swap the instruction, not an utterance; choice
-    mirror: float = 0.0  # chance that an episode is mirrored; choice, for worlds symmetric in left and right
+    instruction_share: float = 0.5  # of the changed episodes: swap the instruction, not an utterance; design choice
+    mirror: float = 0.0  # chance that an episode is mirrored; design choice, for worlds symmetric in left and right
 
     def swapped_lanes(self, lanes: int) -> int:
         """The number of `lanes` that show swapped episodes; each true lane has `probability` of them."""
@@ -41,7 +41,7 @@ class AugmentationConfig:
     def __post_init__(self) -> None:
         for name in ("probability", "instruction_share", "mirror"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"reward.augmentation.{name} is a share from 0 to 1, got {getattr(self, name)!r}")
+                raise ValueError(f"reward.augmentation.{name} must be a share from 0 to 1, got {getattr(self, name)!r}")
 
 
 class MarkedWindow(NamedTuple):
@@ -78,7 +78,7 @@ def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.
 
     Each episode is changed with `config.probability`. If the sampled kind of swap is impossible, the other is used; if
     both are, the episode stays unchanged. The donor is always another episode of the window, and its text always
-    differs. Choices, because the paper is silent:
+    differs. Design choices, because the paper does not specify them:
 
     - Instruction: every row with an instruction gets the donor's. Positive marks become negative, negative marks stay.
       Possible in episodes with marks.
@@ -119,9 +119,9 @@ def swap_episode(
 ) -> DecodedEpisode | None:
     """A copy of an episode with another instruction or utterance and its marks to match; None if neither is possible.
 
-    Choices, because the paper is silent: with another instruction, every row with an instruction has it, positive marks
-    become negative and negative marks stay. With another utterance, all marks are dropped and one negative mark is
-    placed at its step.
+    Design choices, because the paper does not specify them: with another instruction, every row with an instruction has
+    it, positive marks become negative and negative marks stay. With another utterance, all marks are dropped and one
+    negative mark is placed at its step.
 
     Args:
         donors: episodes whose texts may be used; the first with a text that this one does not contain gives it.

@@ -41,12 +41,12 @@ class DatasetConfig:
 
     lanes: int = 16  # demonstrations in a batch, side by side
     steps: int = 50  # T; an unroll has T + 1 rows
-    windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
-    # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; choice. A
-    # solver speaks in one step of many, so that words are a small part of a stream.
+    windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; design choice
+    # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; design
+    # choice. A solver speaks in one step of many, so that words are a small part of a stream.
     around_utterances: float = 0.0
     # Share of the lanes that show windows after instructions: utterances of another role that the cloned role does not
-    # answer in words; choice. The rows in which movement depends on the words are a small part of a stream.
+    # answer in words; design choice. The rows in which movement depends on the words are a small part of a stream.
     around_instructions: float = 0.0
     stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
@@ -60,7 +60,7 @@ class DatasetConfig:
     # lacks, and otherwise their embedding would stay as it was drawn.
     unknown_chance: float = 0.0
     # Chance that a pass through an episode is mirrored left to right, with its movements and its words for sides, and
-    # cloned as the demonstration of a mirrored world; choice, for worlds with a `World.reflection`.
+    # cloned as the demonstration of a mirrored world; design choice, for worlds with a `World.reflection`.
     mirror: float = 0.0
     # Where pictures are drawn from recorded poses: by the dataset actor on the CPU, or by the learner on its GPU
     # (Playhouse only, needs triton); then a row of a batch holds the poses.
@@ -69,16 +69,16 @@ class DatasetConfig:
     def __post_init__(self) -> None:
         check_at_least(1, self, "steps", "blocks", "cache_mb")
         if not 0 <= self.unknown_chance < 1:
-            raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
+            raise ValueError(f"unknown_chance must be a chance from 0 to below 1, got {self.unknown_chance}")
         for name in ("around_utterances", "around_instructions"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is a share from 0 to below 1, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be a share from 0 to below 1, got {getattr(self, name)}")
         if not 0 <= self.mirror <= 1:
-            raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
+            raise ValueError(f"mirror must be a chance from 0 to 1, got {self.mirror}")
         check_mix(self.mix)
         if self.lanes < 2:
             raise ValueError(
-                f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
+                f"lanes must be at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
             )
         if self.utterance_lanes + self.instruction_lanes >= self.lanes:
             raise ValueError(

@@ -15,7 +15,7 @@ def add_episode_note(error: Exception, steps: int, episode: str) -> None:
 
 @contextmanager
 def episode_noted(steps: Callable[[], int], episode: str) -> Iterator[None]:
-    """Adds the note to an error that is raised while this is entered."""
+    """Adds the note to an error that is raised inside the block."""
     try:
         yield
     except Exception as error:

@@ -35,7 +35,7 @@ class ViewWriter(Protocol):
         """The rows [n, S] of consecutive moments of an episode."""
 
     def scenes(self) -> Scenes:
-        """What the rows of the unroll refer to."""
+        """The scenes that the rows of the unroll refer to."""
 
 
 class RowWriter:
@@ -114,7 +114,7 @@ class RowWriter:
         return self._views.rows(images.poses(window.start, window.stop))
 
     def _reflection_of(self, window: EpisodeWindow) -> Reflection | None:
-        """What mirrors a window; the same for all windows of a pass, so that the recurrent state agrees."""
+        """The reflection of a window, if any; the same in a whole pass, so that the recurrent state agrees."""
         if self._reflection is None or not self._mirror:
             return None
         mirrored = np.random.default_rng([self._seed, window.position, MIRROR_STREAM]).random() < self._mirror

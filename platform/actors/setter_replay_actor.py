@@ -64,7 +64,7 @@ class SetterReplayConfig:
         check_at_least(1, self, "lanes", "steps", "episode_steps", "blocks", "cache_mb")
         check_at_least(0, self, "hold_steps")
         if not 0 <= self.learned_setters <= 1:
-            raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
+            raise ValueError(f"learned_setters must be a share from 0 to 1, got {self.learned_setters!r}")
         if self.drawn_by == "gpu" and self.learned_setters:
             raise ValueError(
                 "drawn_by=gpu draws what the solver sees, and learned setters see pictures, too: set "
@@ -108,7 +108,7 @@ class SetterReplayActor:
     ) -> None:
         """`setters` is needed if `config.learned_setters` is above 0.
 
-        `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as of all others.
+        `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as in later episodes.
         `on_step`: called before each step of a world, with words that identify it.
         """
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
@@ -311,7 +311,7 @@ class SetterReplayActor:
         return outcome.env_reward
 
     def _announce(self, step: str, index: int, episode: Episode) -> None:
-        """Names what a lane does next, which may end this process."""
+        """Reports what a lane does next, so that a crash of this process can be attributed to it."""
         if self._on_step is not None:
             self._on_step(f"{step} of {_replay_of(episode)} in lane {index}")
 

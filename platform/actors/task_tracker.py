@@ -137,8 +137,8 @@ class TaskTracker:
 
     @property
     def heard(self) -> bool:
-        """Whether the agent has heard the current task by now. What the setter had yet to say when the agent's episode
-        ended is no task of it."""
+        """Whether the agent has heard the current task by now. A task that was asked at the last row of its episode is
+        not counted."""
         return self._state.heard
 
     def outcome(self, facts: Any) -> TaskOutcome:

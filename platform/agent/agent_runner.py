@@ -23,7 +23,7 @@ class AgentRunner:
     """
 
     def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int, views: LaneViews | None = None) -> None:
-        """`views`: as of `LaneInputs`."""
+        """`views`: see `LaneInputs`."""
         self.policy = policy
         self.lanes = lanes
         self.vocabulary = vocabulary

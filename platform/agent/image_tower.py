@@ -89,7 +89,7 @@ def make_tower(config: AgentConfig, image: tuple[int, int, int], text_width: int
         with torch.no_grad():
             output = tower(noise, text, True)
             if not (problem := _wrong_output(tower, output)):
-                problem = _depends(output, tower(noise[:1], None if text is None else text[:1], True))
+                problem = _wrong_alone(output, tower(noise[:1], None if text is None else text[:1], True))
     except Exception as error:  # whatever the code of another package raises
         raise ValueError(f"{named} fails on {list(noise.shape)}, two images of noise: {error!r}") from error
     if problem:
@@ -102,7 +102,7 @@ def _wrong_size(tower: ImageTower) -> str:
     for name in ("channels", "cells"):
         value = getattr(tower, name, None)
         if not isinstance(value, int) or value < 1:
-            return f"its attribute {name} is an int of at least 1 once it has been created, got {value!r}"
+            return f"its attribute {name} must be an int of at least 1 once it has been created, got {value!r}"
     return ""
 
 
@@ -112,23 +112,23 @@ def _wrong_output(tower: ImageTower, output: TowerOutput) -> str:
         return f"forward returns a TowerOutput, got {type(output).__name__}"
     grid, plain = output
     if not isinstance(grid, Tensor):
-        return f"the grid is a tensor, got {type(grid).__name__}"
+        return f"the grid must be a tensor, got {type(grid).__name__}"
     if grid.ndim != 4 or grid.shape[:2] != (2, tower.channels) or grid.shape[2] * grid.shape[3] != tower.cells:
         wanted = f"[2, {tower.channels}, h, w] with h * w = {tower.cells}, by its channels and cells"
-        return f"the grid of two images is {wanted}, got {list(grid.shape)}"
+        return f"the grid of two images must be {wanted}, got {list(grid.shape)}"
     if not isinstance(plain, Tensor) or plain.shape != (2, 2 * tower.channels):
         got = list(plain.shape) if isinstance(plain, Tensor) else plain
-        return f"plain of two images is [2, {2 * tower.channels}], twice its channels, got {got}"
+        return f"plain of two images must be [2, {2 * tower.channels}], twice its channels, got {got}"
     for name, tensor in output._asdict().items():
         if tensor.dtype != torch.float32:
-            return f"{name} is float32, got {tensor.dtype}; convert it, as by {name}.float()"
+            return f"{name} must be float32, got {tensor.dtype}; convert it, as by {name}.float()"
         if not tensor.isfinite().all():
             return f"{name} of two images of noise has NaN or infinity"
     return ""
 
 
-def _depends(pair: TowerOutput, alone: TowerOutput) -> str:
-    """Whether the output for an image is another one without a second image; "" if it is the same up to rounding."""
+def _wrong_alone(pair: TowerOutput, alone: TowerOutput) -> str:
+    """What is wrong if the output for an image differs in a batch of two; "" if it is the same up to rounding."""
     for name, both, one in zip(TowerOutput._fields, pair, alone, strict=True):
         assert both is not None and one is not None, "plain was requested"
         if (both[:1] - one).abs().max() > ROUNDING * both.abs().max():

@@ -86,7 +86,7 @@ class SharedUpload(dict[str, NDArray[Any]]):
 
 
 def expect_any_batch_size() -> None:
-    """Takes attention from cuDNN, in all of this process: for batches of as many rows as happen to be asked for.
+    """Disables cuDNN's attention in this process, because the size of the batches varies.
 
     On an H100 or H200 torch prefers cuDNN, which takes about half a second to make a plan for each number of rows
     (reported for torch 2.11, with a mask). torch's other kernels need no plan.

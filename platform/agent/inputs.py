@@ -18,7 +18,7 @@ MAX_CACHED_TEXTS = 4096  # texts whose tokens are cached
 
 
 class LaneViews(Protocol):
-    """What lanes see, where the views of their worlds lack pictures because a GPU draws them."""
+    """Writes the pictures of lanes, or the rows that describe them, if a GPU draws them in place of the worlds."""
 
     @property
     def length(self) -> int:
@@ -31,7 +31,7 @@ class LaneViews(Protocol):
         """Writes what the lanes see now: `image` [1, B, H, W, C], or the rows `view` [1, B, S]."""
 
     def scenes(self) -> list[LaneScenes]:
-        """What the rows of the unroll refer to; empty where it writes pictures."""
+        """The scenes that the rows of the unroll refer to; empty where it writes pictures."""
 
 
 class LaneInputs:

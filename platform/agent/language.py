@@ -85,7 +85,7 @@ class LanguageHead(nn.Module):
         tokens[:, 0] = START
         total = core.new_zeros(core.shape[0])
         writing = torch.ones(core.shape[0], dtype=torch.bool, device=core.device)
-        here = writing.cpu()  # the same on the host: which streams draw, and whether anybody still writes
+        here = writing.cpu()  # on the host: which streams draw, and whether any still writes
         for place in range(self.length):
             logits = self._logits(core, tokens[:, : place + 1])[:, -1]
             token = choose(logits, noise, greedy, needed=here)

@@ -44,8 +44,8 @@ class _Unroll(torch.autograd.Function):
         keep, recurrent, gates, cells_in, cells, hiddens_in = ctx.saved_tensors
         i, f, o, g = gates.to(cells.dtype).chunk(4, dim=-1)
         tanh = cells.tanh()
-        of_cell = o * (1 - tanh.square())  # [T, B, D], of h' by c'
-        # Of i, f and g by c', and of o by h', times the slopes of their nonlinearities: [T, B, 4, D].
+        of_cell = o * (1 - tanh.square())  # dh'/dc', [T, B, D]
+        # Derivatives of c' by the inputs of gates i, f and g, and of h' by that of o: [T, B, 4, D].
         slopes = torch.stack(
             [g * i * (1 - i), cells_in * f * (1 - f), tanh * o * (1 - o), i * (1 - g.square())], dim=-2
         )

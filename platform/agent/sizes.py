@@ -118,7 +118,7 @@ class AgentConfig:
             least = 0 if each.name == "blocks" else 1
             most = MAX_LAYERS if each.name in ("blocks", "layers", "decoder_layers") else MAX_WIDTH
             if any(not least <= size <= most for size in sizes):
-                problems.append(f"agent.{each.name} is {least} to {most:,}, got {value}")
+                problems.append(f"agent.{each.name} must be {least} to {most:,}, got {value}")
         return problems
 
 

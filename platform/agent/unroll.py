@@ -57,7 +57,7 @@ class FinishedTask(NamedTuple):
 
 
 class Scenes(Protocol):
-    """What the rows of an array `view` refer to, enough to draw their pictures on a device."""
+    """The data that the rows of an array `view` refer to, from which their pictures are drawn on a device."""
 
     @property
     def nbytes(self) -> int:

@@ -31,11 +31,12 @@ class DocumentedSetting:
 
 
 def documented_settings(config: Any, prefix: str = "") -> Iterator[DocumentedSetting]:
-    """The settings of a configuration dataclass, depth first, in the order of its fields; a section precedes its own.
+    """The settings of a configuration dataclass, depth first, in the order of its fields. A section comes before the
+    settings in it.
 
     Args:
         config: an instance. Its fields that are dataclasses are sections.
-        prefix: of the keys, with its dot, such as "env.".
+        prefix: put before each key, with its dot, such as "env.".
     """
     comments, hints = _comments_of(typing.cast(Any, type(config))), typing.get_type_hints(type(config))
     for each in fields(config):

@@ -37,7 +37,7 @@ def check_links(path: Path) -> None:
     """Checks that neither `path` nor a folder above it is a link to a folder that does not exist.
 
     Raises:
-        ValueError: one is; where it is the path itself, the system would only say that the file exists.
+        ValueError: one of them is such a link. Without this check, creating the folder would fail with "File exists".
     """
     for place in (path, *path.parents):
         if place.is_symlink() and not place.exists():
@@ -51,9 +51,12 @@ def check_links(path: Path) -> None:
 def replacing(path: Path, *, durable: bool = True, is_new: bool = False) -> Iterator[Path]:
     """Yields the path of a temporary file in the same folder and renames it to `path` on leaving.
 
-    A reader meets the old file or the whole new one. An exception removes the temporary file and leaves the old one.
-    With `durable`, the new file also survives a power cut from then on. Temporary files that killed processes have left
-    of the same file are removed first, unless `is_new`: the name is a new one, and the folder may be large to search.
+    A reader sees the old file or the whole new one. An exception removes the temporary file and leaves the old file.
+
+    Args:
+        durable: syncs the new file to disk, so that it survives a power cut from then on.
+        is_new: no file has had this name, so the folder, which may be large, is not searched for temporary files that
+            killed processes have left. Otherwise these are removed first.
     """
     if not is_new:
         remove_leftovers(path.parent.glob(f"{escape(path.name)}.*{TEMPORARY_SUFFIX}"))
@@ -70,10 +73,10 @@ def replacing(path: Path, *, durable: bool = True, is_new: bool = False) -> Iter
 
 
 def remove_leftovers(temporaries: Iterable[Path]) -> int:
-    """Removes those of these temporary files that no living process writes, and returns their number."""
+    """Removes the given temporary files whose process has ended, and returns how many were removed."""
     removed = 0
     for temporary in temporaries:
-        with suppress(FileNotFoundError, PermissionError):  # its process has just renamed it; it is of another user
+        with suppress(FileNotFoundError, PermissionError):  # just renamed by its process, or owned by another user
             if _is_left_over(temporary):
                 temporary.unlink()
                 removed += 1
@@ -93,14 +96,14 @@ def _is_left_over(temporary: Path) -> bool:
         os.kill(int(process), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # it lives, and is of another user
+    except PermissionError:  # it runs, as another user
         return False
     return False
 
 
 @cache
 def _process_table() -> str:
-    """Identifies what numbers of processes are unique in: one start of a machine and, in it, a PID namespace."""
+    """Identifies the scope in which process ids are unique: a PID namespace of one boot of a machine."""
     start = Path("/proc/sys/kernel/random/boot_id").read_text()
     return hashlib.sha256(f"{start}{Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:8]
 
@@ -138,7 +141,7 @@ class JsonLines:
         self._key = key
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Writes one row. It survives the end of the process, though not a power cut before the next `sync`."""
+        """Writes one row. It survives the end of the process, but not a power cut before the next `sync`."""
         with self.path.open("a+b") as file:
             file.truncate(_end_of_lines(file))
             file.write(json.dumps(row).encode() + b"\n")
@@ -152,7 +155,7 @@ class JsonLines:
         """All rows; none if the file does not exist.
 
         Raises:
-            ValueError: a whole line is no row.
+            ValueError: a complete line is not a valid row.
         """
         lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
         return [self._row(line, f"line {number}") for number, line in enumerate(lines, 1)]
@@ -170,7 +173,7 @@ class JsonLines:
         """The last rows, at most `count`, without reading a long file from its start; none if it does not exist.
 
         Raises:
-            ValueError: one of their lines is no row.
+            ValueError: one of these lines is not a valid row.
         """
         if not self.path.exists():
             return []
@@ -183,7 +186,7 @@ class JsonLines:
                 lines = _whole_lines(file.read())[1 if start else 0 :]  # the first may have lost its beginning
                 if start == 0 or len(lines) >= count:
                     break
-        return [self._row(line, "near its end,") for line in lines[-count:]]
+        return [self._row(line, "a line near its end") for line in lines[-count:]]
 
     def drop_after(self, last: int | None) -> None:
         """Keeps the rows up to the number `last` (None: no rows), atomically and synced to disk."""
@@ -197,7 +200,7 @@ class JsonLines:
             int(row[self._key])
         except (ValueError, KeyError, TypeError) as error:
             text = line.decode(errors="replace").strip()[:80]
-            raise ValueError(f"{self.path}, {where} is no row of {self.path.stem}: {text!r}") from error
+            raise ValueError(f"{self.path}: {where} is not a row of {self.path.stem}: {text!r}") from error
         return row
 
 

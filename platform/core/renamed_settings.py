@@ -1,6 +1,6 @@
 """Old names of settings, of their values and of task kinds.
 
-Typed old names are refused with the new name, never accepted, so that a command says what it does. Settings stored by
+Typed old names are refused with the new name, never accepted, so that commands show current names. Settings stored by
 older runs (`config.json`, also as they were typed, `stage.json`, checkpoints, episodes) are translated when they are
 read.
 
@@ -12,7 +12,7 @@ To rename something, add one line below, sorted. The forms of a key:
     "field=old": "new"              a value of a field, or of one entry of its list; also "group.field=old"
     "verb=old": "new"               a verb of the command line
 
-The fields `kinds` and `limits` hold task kinds: their old names are in `RENAMED_TASK_KINDS`, which stored episodes use.
+The fields `kinds` and `limits` hold task kinds, whose old names are in `RENAMED_TASK_KINDS`, as in stored episodes.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def new_value(path: str, value: Any) -> str | None:
 
 
 def with_current_names(stored: Any, path: str = "") -> Any:
-    """Stored settings, a nest of mappings, lists and plain values, with every old name replaced. `path` is theirs."""
+    """Stored settings, nested mappings, lists and plain values, with old names replaced; `path` is their prefix."""
     if isinstance(stored, Mapping):
         translated = {}
         for key, value in stored.items():

@@ -16,25 +16,25 @@ def check_device_name(name: str, setting: str = "device") -> None:
         ValueError: the name is not one of auto, cpu, cuda, cuda:N.
     """
     if not DEVICE_NAME.fullmatch(name):
-        raise ValueError(f"{setting} is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
+        raise ValueError(f"{setting} must be one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
 
 
 def check_at_least(least: int, config: object, *names: str, group: str = "") -> None:
     """Check that fields of a dataclass are not below a number; `group` precedes their names in the message.
 
     Raises:
-        ValueError: a field is.
+        ValueError: a field is below it.
     """
     for name in names:
         if getattr(config, name) < least:
-            raise ValueError(f"{group}{name} is at least {least}, got {getattr(config, name)}")
+            raise ValueError(f"{group}{name} must be at least {least}, got {getattr(config, name)}")
 
 
 def check_unique(names: Sequence[str], setting: str) -> None:
     """Check that no name of a list is given twice, which would count it twice.
 
     Raises:
-        ValueError: one is.
+        ValueError: a name is given twice.
     """
     for problem in repeated(names, setting):
         raise ValueError(problem)

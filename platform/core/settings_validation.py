@@ -92,7 +92,7 @@ def renamed_value(path: str, value: Any) -> str | None:
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """' Did you mean ...?' if a known name is similar, else the list of all known names.
 
-    Of sizes, as '18m', always the list, in order: the one with the most similar letters may be far from the nearest.
+    For sizes such as '18m' it is always the list, in order: similar digits do not make a similar size.
     """
     sizes = {one: int(one[:-1]) for one in known if re.fullmatch("[0-9]+m", one)}
     near = "" if sizes else nearest(name, known)

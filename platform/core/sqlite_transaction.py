@@ -20,7 +20,7 @@ SYSTEM_ERRORS = {
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """One transaction: committed on leaving; an exception undoes it, also one of the commit, as on a full disk."""
+    """One transaction: committed on leaving, and rolled back after any exception, also one of the commit itself."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection

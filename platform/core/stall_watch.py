@@ -1,4 +1,4 @@
-"""A warning, with the stack of the thread, where work does not go on."""
+"""Warns when a thread makes no progress for long, with its stack."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def stack_of(thread: threading.Thread) -> str:
 
 
 class StallWatch:
-    """Watches the thread that enters it, and logs its stack where it does not call `beat` for long."""
+    """Watches the thread that enters it, and logs its stack if it does not call `beat` for `STALL_SECONDS`."""
 
     def __init__(self, stalled: str) -> None:
         """
         Args:
-            stalled: what does not go on, for the warning: "clone: no update has ended".
+            stalled: begins the warning, such as "clone has finished no updates".
         """
         self._pulse = _Pulse(stalled)
 
@@ -45,12 +45,12 @@ class StallWatch:
         self._pulse.end()
 
     def beat(self) -> None:
-        """Puts the warning off: something has been finished."""
+        """Reports progress, which postpones the warning."""
         self._pulse.beat_at = self._pulse.clock()
 
 
 class _Pulse:
-    """What a watch shares with its thread, which must not keep the watch itself alive."""
+    """The state that a watch shares with its thread, which must not keep the watch itself alive."""
 
     def __init__(self, stalled: str) -> None:
         self._stalled = stalled

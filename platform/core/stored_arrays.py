@@ -1,7 +1,7 @@
 """Arrays of .npy and .npz files, read in any thread.
 
 numpy parses the header of an array with `ast.literal_eval`. In Python 3.11 two threads that parse at the same time can
-end with "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905), so one parses after another.
+fail with "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905), so a lock serializes them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_array(whole: bytes) -> NDArray[Any]:
     """The array of the bytes of a .npy file.
 
     Raises:
-        ValueError: they hold no plain array.
+        ValueError: they are not a plain array, or are cut short.
     """
     if not whole.startswith(_FORMAT_1):  # all plain arrays that numpy writes are of format 1.0
         with _PARSING:
@@ -60,10 +60,10 @@ def read_arrays(file: Path | io.BytesIO, largest: int | None = None) -> dict[str
     """All arrays of a .npz file by name.
 
     Args:
-        largest: the bytes that they may have together, not compressed; None for any number.
+        largest: limit of their total size in bytes, not compressed; None for no limit.
 
     Raises:
-        TooManyBytes: they have more; none has been read.
+        TooManyBytes: they are larger; none has been read.
         OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error: the file can't be read, or is damaged.
     """
     with _PARSING:

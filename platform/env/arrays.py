@@ -19,7 +19,7 @@ def picture_problem(size: tuple[int, int]) -> str:
     least, most = PICTURE_SIDES
     if all(least <= side <= most for side in size):
         return ""
-    return f"image={list(size)}: height and width are from {least} to {most} pixels, as [72,96]"
+    return f"image={list(size)}: height and width must be from {least} to {most} pixels, as [72,96]"
 
 
 def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:

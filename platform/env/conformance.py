@@ -126,7 +126,7 @@ class WorldConformance(ABC):
             for speaker in roles:
                 words = f"this is the {speaker}"
                 views = world.step({speaker: Action(world.spec.rest(), words)}).views
-                assert views[speaker].said == words, f"{speaker} said {words!r}, its view says {views[speaker].said!r}"
+                assert views[speaker].said == words, f"{speaker} said {words!r}, its view has {views[speaker].said!r}"
                 for listener in set(roles) - {speaker}:
                     assert views[listener].heard == words, f"{listener} heard {views[listener].heard!r}, not {words!r}"
             views = world.step({}).views
@@ -170,9 +170,11 @@ class WorldConformance(ABC):
         with closing(self.make_world()) as world:
             solver = world.spec.solver
             assert set(world.reset(Start(seed=self.seeds[0]), observers=(solver,))) == {solver}, (
-                "reset makes what `observers` says"
+                "reset returns the views of `observers` only"
             )
-            assert set(world.step({}, observers=(solver,)).views) == {solver}, "step makes what `observers` says"
+            assert set(world.step({}, observers=(solver,)).views) == {solver}, (
+                "step returns the views of `observers` only"
+            )
             assert set(world.step({}, observers=()).views) == set(), "nobody looks"
 
     def test_looking_changes_nothing(self) -> None:
@@ -285,8 +287,8 @@ class WorldConformance(ABC):
             for cue, task in zip(source.cues, tasks, strict=True):
                 if task is None:
                     continue
-                assert (task.cue, task.modifier) == (cue, None), f"asked by {cue!r}, the task says {task.cue!r}"
-                assert task.to_json()["cue"] == cue, f"{cue}: a stored task says by which cue it was asked"
+                assert (task.cue, task.modifier) == (cue, None), f"asked by {cue!r}, the task has {task.cue!r}"
+                assert task.to_json()["cue"] == cue, f"{cue}: a stored task states the cue that it was asked by"
                 assert world.tasks().load(json.loads(json.dumps(task.to_json()))).to_json() == task.to_json()
 
     def test_what_is_ruled_out_is_refused_as_infeasible(self) -> None:
@@ -321,16 +323,16 @@ class WorldConformance(ABC):
         kinds = dict.fromkeys((*source.kinds, *source.probes, *source.optional_kinds))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
-    def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
+    def _sample(self, world: World, kind: str) -> Task:
         """A task of this kind from the first seed in which it is feasible."""
-        task = first_feasible(world, tries, lambda rng: world.tasks().sample(kind, rng))
-        assert task is not None, f"{kind}: not feasible in any of {tries} episodes"
+        task = first_feasible(world, 100, lambda rng: world.tasks().sample(kind, rng))
+        assert task is not None, f"{kind}: not feasible in any of 100 episodes"
         return task
 
     def _check_stored(self, world: World, task: Task) -> None:
         fields = task.to_json()
-        assert fields["kind"] == task.kind, "a stored task says its kind"
-        assert fields["instruction"] == task.instruction, "a stored task says its instruction"
+        assert fields["kind"] == task.kind, "a stored task states its kind"
+        assert fields["instruction"] == task.instruction, "a stored task states its instruction"
         loaded = world.tasks().load(json.loads(json.dumps(fields)))
         assert loaded.to_json() == fields, f"{task.kind}: a task comes back from JSON as it was"
         assert (loaded.instruction, loaded.answer) == (task.instruction, task.answer), f"{task.kind}: JSON changed it"

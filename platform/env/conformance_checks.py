@@ -68,7 +68,7 @@ def check_array(array: NDArray[Any] | None, shape: tuple[int, ...] | None, dtype
         assert array is None, f"{what} is none of the spec's parts"
         return
     assert array is not None, f"{what} is missing"
-    assert array.shape == shape, f"{what} has shape {array.shape}, the spec says {shape}"
+    assert array.shape == shape, f"{what} has shape {array.shape}, the spec has {shape}"
     assert array.dtype == dtype, f"{what} is {array.dtype}, expected {np.dtype(dtype)}"
 
 

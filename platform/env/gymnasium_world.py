@@ -283,7 +283,7 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
     """Creates the environment through Gymnasium.
 
     Raises:
-        ValueError: Gymnasium cannot make it, or it says that it is not deterministic.
+        ValueError: Gymnasium cannot make it, or its spec declares it not deterministic.
     """
     module, _, name = config.id.rpartition(":")
     try:
@@ -309,7 +309,7 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused
     if spec.nondeterministic:
         env.close()
-        raise ValueError(f"env.id={config.id!r} says that it is not deterministic, so its episodes cannot be replayed")
+        raise ValueError(f"env.id={config.id!r} is declared not deterministic, so its episodes cannot be replayed")
     return env
 
 

@@ -122,7 +122,7 @@ class MissionSource(TaskSource):
 
     def load(self, fields: Mapping[str, Any]) -> Task:
         if fields.get("kind") != KIND:
-            raise ValueError(f"a task of kind {fields.get('kind')!r} was not asked in this world; it knows {KIND!r}")
+            raise ValueError(f"a task of kind {fields.get('kind')!r} is not of this world, whose only kind is {KIND!r}")
         instead = fields.get("instead")
         return Mission(
             fields["instruction"], fields["above"], self._solver, None if instead is None else MisreadTarget(**instead)

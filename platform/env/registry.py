@@ -38,7 +38,7 @@ class WorldEntry:
     def __post_init__(self) -> None:
         if not (isinstance(self.config, type) and is_dataclass(self.config)):
             raise ValueError(
-                f"the config of a WorldEntry is a dataclass, got {self.config!r}; decorate it with "
+                f"the config of a WorldEntry must be a dataclass, got {self.config!r}; decorate it with "
                 "@dataclass(frozen=True)"
             )
 

@@ -177,7 +177,7 @@ class TaskSource(ABC):
         for what, name, known in (("cue", cue, self.cues), ("modifier", modifier, self.modifiers)):
             if name is not None and name not in known:
                 allowed = f"its {what}s are {', '.join(known)}" if known else f"it has no {what}s"
-                raise ValueError(f"{type(self).__name__} knows no {what} {name!r}; {allowed}")
+                raise ValueError(f"{type(self).__name__} has no {what} {name!r}; {allowed}")
 
     @abstractmethod
     def load(self, fields: Mapping[str, Any]) -> Task:

@@ -130,7 +130,7 @@ class WorldSpec:
 class View:
     """Observation of one player at one step. Never holds ground truth."""
 
-    image: Image | None = None  # uint8 [H, W, 3], as the spec says
+    image: Image | None = None  # uint8 [H, W, 3], as in the spec
     vector: NDArray[np.float32] | None = None  # [spec.vector], of finite numbers
     heard: str = ""  # the other player's last utterance
     said: str = ""  # this player's own last utterance

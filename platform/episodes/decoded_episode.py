@@ -18,7 +18,7 @@ from interplay.episodes.episode_cache import EpisodeCache
 
 
 class OtherWorld(ValueError):
-    """An episode was recorded in another world, or in another version of it, in which its actions lead elsewhere."""
+    """An episode was recorded in another world, or in a version of it with other dynamics."""
 
 
 Row = tuple[int, Mapping[str, View], World]
@@ -36,7 +36,7 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
 
     Raises:
         OtherWorld: the world differs from the recorded one in name or version.
-        ValueError: the recorded actions lead elsewhere.
+        ValueError: the recorded actions lead to other states than the recorded ones.
     """
     check_same_world(world, episode.meta)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
@@ -131,7 +131,7 @@ def check_same_world(world: World, meta: EpisodeMeta) -> None:
 
 
 def _check_sizes(world: World, episode: Episode) -> None:
-    """Refuses stored arrays that the world would not show, as of an imported episode recorded with other settings."""
+    """Refuses stored arrays of other sizes than the world's, as in an episode imported from other settings."""
     sizes = [("components of a movement", each.shape[1], len(world.spec.movement)) for each in episode.actions.values()]
     sizes += [("numbers in a vector", each.shape[1], world.spec.vector) for each in episode.vectors.values()]
     for what, stored, shown in sizes:

@@ -17,7 +17,7 @@ from interplay.episodes.episode_cache import EpisodeCache
 
 
 class RecordedPoses(NamedTuple):
-    """What consecutive rows of an episode are drawn from."""
+    """The data from which consecutive rows of an episode are drawn."""
 
     initial_state: bytes  # of the episode, as in `Start.state`
     poses: NDArray[np.float32]  # [rows, P], as in `World.show`
@@ -42,7 +42,7 @@ class RowDrawer:
         return self._poses.nbytes + len(self._start)
 
     def poses(self, start: int, stop: int) -> RecordedPoses:
-        """What the rows from `start` to `stop` (exclusive) are drawn from."""
+        """The data from which the rows from `start` to `stop` (exclusive) are drawn."""
         return RecordedPoses(self._start, self._poses[start:stop], self._role)
 
     def views(self, start: int, stop: int) -> list[View]:
@@ -87,7 +87,7 @@ class DrawnRows:
         return len(self._drawer)
 
     def poses(self, start: int, stop: int) -> RecordedPoses:
-        """What the rows from `start` to `stop` (exclusive) are drawn from, without drawing them."""
+        """The data from which the rows from `start` to `stop` (exclusive) are drawn, without drawing them."""
         return self._drawer.poses(start, stop)
 
     def __getitem__(self, rows: int | slice) -> NDArray[Any]:

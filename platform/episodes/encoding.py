@@ -89,7 +89,7 @@ def decode(data: bytes, *, source: str, trusted: bool = False) -> Episode:
         raise DamagedEpisode(f"{source} is damaged ({error!r}); {_REMEDY}") from error
     disagreement = _disagreement(episode)
     if disagreement:
-        raise DamagedEpisode(f"{source} contradicts itself: {disagreement}")
+        raise DamagedEpisode(f"{source} is inconsistent: {disagreement}")
     return episode
 
 
@@ -181,7 +181,7 @@ def _read_meta(archive: zipfile.ZipFile | NpzBytes, source: str) -> tuple[Episod
     version = int(fields["version"])
     if version > FORMAT_VERSION:
         raise UnknownFormat(
-            f"{source} has format version {version}, this platform knows up to {FORMAT_VERSION}; "
+            f"{source} has format version {version}, this platform reads up to {FORMAT_VERSION}; "
             "update the platform to read it"
         )
     streams = set(fields["streams"])

@@ -44,7 +44,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if self.verdict not in (None, DONE, FAILED):
-            raise ValueError(f"the verdict of a request is {DONE!r} or {FAILED!r}, got {self.verdict!r}")
+            raise ValueError(f"the verdict of a request must be {DONE!r} or {FAILED!r}, got {self.verdict!r}")
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Mark:
     def __post_init__(self) -> None:
         for name, value in (("frame", self.frame), ("sign", self.sign)):
             if type(value) is not int:  # a number of NumPy or a bool could be stored, and not be read again
-                raise ValueError(f"a mark's {name} is an int, got {value!r}; write int(...)")
+                raise ValueError(f"a mark's {name} must be an int, got {value!r}; write int(...)")
         if self.sign not in (1, -1):
-            raise ValueError(f"a mark's sign is +1 or -1, got {self.sign!r}")
+            raise ValueError(f"a mark's sign must be +1 or -1, got {self.sign!r}")
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Episode:
 class EpisodeIds:
     """Makes ids that sort by creation: 48 bits of milliseconds, then 64 random bits, in hex.
 
-    Of the same millisecond, each has a random number more than the one before. So episodes of fast worlds sort as they
-    began, and runs with the same seed train on them in the same order. Thread-safe.
+    Ids of the same millisecond increase by random amounts. Episodes of fast worlds therefore also sort in the order in
+    which they began, and runs with the same seed train on them in the same order. Thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -152,8 +152,8 @@ class EpisodeIds:
     def new(self, source: str | None = None) -> str:
         """A new id, higher than all before.
 
-        With a `source`, its `source_digest` is in the place of the random bits: the id alone says what was imported,
-        also after the file was purged.
+        With a `source`, its `source_digest` takes the place of the random bits: the id alone identifies what was
+        imported, also after the file was purged.
         """
         with self._lock:
             now, (newest, bits) = int(self._clock() * 1000), self._newest

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 
 class Sized(Protocol):
-    """What states the memory that it takes."""
+    """An object that states its size in memory, in bytes."""
 
     @property
     def bytes(self) -> int: ...
@@ -34,7 +34,7 @@ class EpisodeCache:
         return cast("CachedT", found)
 
     def find(self, key: Hashable) -> Any:
-        """What `keep` was given for this key; None if it is not held."""
+        """The value that was kept for this key; None if it is not held."""
         if key not in self._held:
             return None
         self._held.move_to_end(key)

@@ -198,7 +198,7 @@ class EpisodeCatalog(EpisodeIndex):
         version = self._rows("PRAGMA user_version")[0][0]
         if version > CATALOG_VERSION:
             raise ValueError(
-                f"{self._path} has format version {version}, this platform knows up to {CATALOG_VERSION}; "
+                f"{self._path} has format version {version}, this platform reads up to {CATALOG_VERSION}; "
                 "update the platform to open it"
             )
         if version:
@@ -207,7 +207,7 @@ class EpisodeCatalog(EpisodeIndex):
         self._rows("PRAGMA journal_mode = WAL")
         self._rows("PRAGMA synchronous = FULL")  # a power cut must not take an episode's entry
         if version != CATALOG_VERSION:
-            # Version 1 is the same without flags. A new catalog has nothing of a journal that is there.
+            # Version 1 is the same without flags. A new catalog has read nothing of an existing journal.
             tables = f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE} {JOURNALED_TABLE}"
             new = FLAG_TABLE if version == 1 else f"{tables} INSERT INTO journaled VALUES (0, 0);"
             self._database.executescript(f"BEGIN; {new} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;")
@@ -228,8 +228,8 @@ class EpisodeCatalog(EpisodeIndex):
                 self._note_journaled(database)
 
     def _apply_journaled(self, database: sqlite3.Connection) -> None:
-        """Applies, within a transaction, the changes of the journal that the catalog lacks: a power cut has taken them,
-        or they were not committed, as on a full disk."""
+        """Applies, within a transaction, the changes of the journal that the catalog lacks: they were lost in a power
+        cut, or not committed, as on a full disk."""
         noted = database.execute("SELECT bytes FROM journaled").fetchone()
         if noted is None or noted[0] == self._journal.size():
             return

@@ -147,7 +147,7 @@ def check_mix(mix: Mapping[str, float]) -> None:
                 "as human-agent@2"
             )
     if mix and (min(mix.values()) < 0 or not 0 < sum(mix.values()) < math.inf):
-        raise ValueError(f"the shares of mix are finite and at least 0, and one is above 0; got {dict(mix)}")
+        raise ValueError(f"the shares of mix must be finite and at least 0, and one above 0; got {dict(mix)}")
     if small := [name for name, slots in zip(mix, _slots(list(mix.values())), strict=True) if mix[name] and not slots]:
         raise ValueError(f"mix gives {', '.join(small)} less than a hundredth; give it more, or leave it out")
 

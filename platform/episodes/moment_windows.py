@@ -76,11 +76,11 @@ def spoken_moments(
 def instruction_moments(
     snapshot: Snapshot, role: str, steps: int, where: EpisodeFilter | None = None, *, section: str = "dataset"
 ) -> EpisodeMoments:
-    """What the other roles say in the episodes of a snapshot that satisfy `where`, unless `role` says something before
-    the next such utterance: instructions, and not questions. Windows of `steps` steps begin in one of the `steps` steps
-    from the utterance on.
+    """Utterances of the other roles in the episodes of a snapshot that satisfy `where`, except those after which `role`
+    speaks before the next one: instructions, and not questions.
 
-    Files are read as by `spoken_moments`, and `section` is the same.
+    Windows of `steps` steps begin in one of the `steps` steps from the utterance on. Files are read
+    as by `spoken_moments`, and `section` is the same.
 
     Raises:
         ValueError: these episodes have no such utterance.

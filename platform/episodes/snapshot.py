@@ -136,7 +136,7 @@ class Snapshot(EpisodeIndex):
                     # Of an earlier version: an empty table, in memory.
                     database.execute(f"CREATE TEMP TABLE ratings {RATING_COLUMNS}")
         if version != SNAPSHOT_VERSION:
-            raise ValueError(f"{self.path} has format version {version}, this platform knows {SNAPSHOT_VERSION}")
+            raise ValueError(f"{self.path} has format version {version}, this platform reads {SNAPSHOT_VERSION}")
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -40,9 +40,9 @@ class VocabularyConfig:
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
-            raise ValueError(f"agent.vocabulary.limit is at least 1, or null for no limit; got {self.limit}")
+            raise ValueError(f"agent.vocabulary.limit must be at least 1, or null for no limit; got {self.limit}")
         if self.least_count < 1:
-            raise ValueError(f"agent.vocabulary.least_count is at least 1, got {self.least_count}")
+            raise ValueError(f"agent.vocabulary.least_count must be at least 1, got {self.least_count}")
 
 
 class Vocabulary:
@@ -54,7 +54,7 @@ class Vocabulary:
 
     def __init__(self, known: Sequence[str], kind: TokenKind = "words") -> None:
         if kind not in get_args(TokenKind):
-            raise ValueError(f"agent.tokens is one of {', '.join(get_args(TokenKind))}; got {kind!r}")
+            raise ValueError(f"agent.tokens must be one of {', '.join(get_args(TokenKind))}; got {kind!r}")
         if len(set(known)) != len(known):
             twice = sorted(word for word, count in Counter(known).items() if count > 1)
             raise ValueError(f"a vocabulary lists each word once; these come more often: {twice}")

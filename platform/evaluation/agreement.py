@@ -53,9 +53,7 @@ class RaterAgreement:
     ordered_alike: Estimate  # of the pairs of moments that both order
 
 
-def agreement(
-    episodes: Sequence[RatedEpisode], rng: np.random.Generator, within: float = WITHIN_SECONDS
-) -> RaterAgreement:
+def agreement(episodes: Sequence[RatedEpisode], rng: np.random.Generator) -> RaterAgreement:
     """Compares two raters over the episodes that both marked.
 
     Raises:
@@ -65,13 +63,13 @@ def agreement(
         raise ValueError("agreement needs at least one episode that both raters marked")
     tracks = seconds_by_sign([each.ours for each in episodes]), seconds_by_sign([each.theirs for each in episodes])
     lengths = np.array([each.seconds for each in episodes])
-    observed, by_chance = f1_scores(*tracks, within), chance_f1(*tracks, lengths, within, rng)
-    loose = [matched(each.ours.seconds, each.theirs.seconds, within) for each in episodes]
+    observed, by_chance = f1_scores(*tracks, WITHIN_SECONDS), chance_f1(*tracks, lengths, WITHIN_SECONDS, rng)
+    loose = [matched(each.ours.seconds, each.theirs.seconds, WITHIN_SECONDS) for each in episodes]
     alike = [
         sum(each.ours.signs[i] == each.theirs.signs[j] for i, j in pairs)
         for each, pairs in zip(episodes, loose, strict=True)
     ]
-    late = [delays for each in episodes if len(delays := _lateness(each, within))]
+    late = [delays for each in episodes if len(delays := _lateness(each))]
     ordered = np.array([ordered_pairs(each) for each in episodes])
     return RaterAgreement(
         f1=mean(observed, rng),
@@ -155,12 +153,12 @@ def _orders(track: MarkTrack, rows: int, row_seconds: float) -> NDArray[np.int8]
     return np.asarray(np.triu(signs, k=1))
 
 
-def _lateness(episode: RatedEpisode, within: float) -> Float64Array:
+def _lateness(episode: RatedEpisode) -> Float64Array:
     """Our seconds minus theirs, of the matches of equal sign."""
     delays: list[float] = []
     for sign in (1, -1):
         ours, theirs = episode.ours.of_sign(sign).seconds, episode.theirs.of_sign(sign).seconds
-        delays += [float(ours[i] - theirs[j]) for i, j in matched(ours, theirs, within)]
+        delays += [float(ours[i] - theirs[j]) for i, j in matched(ours, theirs, WITHIN_SECONDS)]
     return np.array(delays, np.float64)
 
 

@@ -170,7 +170,7 @@ class JudgedContinuations:
         return _over_scenarios(alike) if alike else None
 
     def to_json(self) -> dict[str, Any]:
-        """For summary.json: `agents` with their shares, and both agreements."""
+        """The entry in summary.json: `agents` with their shares, and both agreements."""
         agents = {
             agent: asdict(self.share(agent)) | dict(zip(("continuations", "verdicts"), self.counts(agent), strict=True))
             for agent in self.verdicts

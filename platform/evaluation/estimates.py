@@ -27,7 +27,7 @@ Statistic = Callable[[Float64Array, Float64Array], Float64Array]
 class Estimate:
     """A value, its confidence interval, and the number of episodes (or pairs of episodes) behind it.
 
-    Without an interval, as of a mean of one episode, `low` and `high` are nan.
+    Without an interval, as for a mean of one episode, `low` and `high` are nan.
     """
 
     value: float
@@ -124,8 +124,8 @@ def share_difference(
 ) -> Estimate:
     """The mean difference of paired outcomes (true or false), [n] each, with a paired bootstrap interval.
 
-    Where all resamples have the same difference, as of two agents that solve everything or nothing, the bootstrap sees
-    no spread. The interval then reaches as far to both sides as Wilson's of 0 of n, and is cut at -1 and 1.
+    If all resamples have the same difference, as when both agents solve everything or nothing, the bootstrap has no
+    spread. The interval then extends to both sides by Wilson's interval of 0 of n, and is cut at -1 and 1.
     """
     found = paired_bootstrap(candidate, baseline, rng, strata=strata)
     if found.low != found.high:  # as those of one episode, which are nan
@@ -163,7 +163,7 @@ def mean(values: ArrayLike, rng: np.random.Generator) -> Estimate:
 
 
 def student_mean(values: ArrayLike, among: int = 1, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The mean of `values` [n], as of seeds, with Student's 95% interval.
+    """The mean of `values` [n], for example over seeds, with Student's 95% interval.
 
     A single value, and values that are all equal, show no spread: their interval is nan.
 
@@ -194,7 +194,7 @@ def student_t(freedom: int, confidence: float) -> float:
 def student_difference(candidate: ArrayLike, baseline: ArrayLike) -> Estimate:
     """The mean difference of paired shares [n] with Student's interval over the pairs, cut at -1 and 1.
 
-    For few pairs, as of people, for which a bootstrap's interval is too narrow.
+    For few pairs, for example of people, for which a bootstrap's interval is too narrow.
     """
     ours, theirs = _paired(candidate, baseline)
     return student_mean(ours - theirs, within=(-1.0, 1.0))
@@ -220,8 +220,8 @@ def pooled_mean(amounts: ArrayLike, counts: ArrayLike, rng: np.random.Generator)
     """sum(amounts) / sum(counts), where entry i has the sum and the number of values of episode i; resamples whole
     episodes.
 
-    Values within an episode are correlated, as in `pooled_share`. Where all resamples have the same mean, as of a
-    single episode, the interval is nan; so is the mean without any value. n counts the episodes that have something.
+    Values within an episode are correlated, as in `pooled_share`. If all resamples have the same mean, as for a single
+    episode, the interval is nan; so is the mean without any value. n counts the episodes that have a value.
     """
     sums, numbers = _paired(amounts, counts)
     kept = (sums != 0) | (numbers > 0)

@@ -88,7 +88,7 @@ def grouped_bars(
     """Shares as bars: one group per task, one bar per agent, whiskers for intervals, a line for guessing.
 
     The axis starts at `lowest`, below 0 for differences of shares. `legend` names the agents in the figure itself. The
-    caption says so where an interval is longer than the axis.
+    caption states if an interval is longer than the axis.
     """
     agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
     width = 0.8 / max(len(agents), 1)

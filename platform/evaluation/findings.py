@@ -169,7 +169,7 @@ def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
 
 
 def on_same_episodes(points: Sequence[RewardPoint]) -> list[RewardPoint]:
-    """The measurements of as many held-out episodes as the last one; fewer are there once some were deleted."""
+    """The measurements with as many held-out episodes as the last one; earlier ones have more if some were deleted."""
     return [point for point in points if len(point.heldout) == len(points[-1].heldout)]
 
 

@@ -1,8 +1,8 @@
-"""Free play: agents that solve what a learned setter asks (A.6 of the paper), judged by what its words say.
+"""Free play: agents that solve what a learned setter asks (A.6 of the paper), judged by the task that its words name.
 
-A learned setter states no task, only words. They are understood if they are those of a task that the world could ask at
-that moment: tasks of the given kinds are drawn until one is worded alike. Its own success test judges the solver. Words
-that fit no task that was drawn are counted and shown, and the solver is not judged.
+A learned setter states no task, only words. They are understood if they are those of a task that is possible in the
+world at that moment: tasks of the given kinds are drawn until one has the same instruction, and its success test judges
+the solver. Words that fit no task that was drawn are counted and shown, and the solver is not judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RequestEnd = Literal["done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class SetterRequest:
-    """What a learned setter said, and what came of it."""
+    """A request of a learned setter, and how it ended."""
 
     text: str
     step: int  # of the episode, in which it was said
@@ -185,9 +185,9 @@ class FreePlayer:
 
 
 def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, int | Estimate]:
-    """What free play can measure: how much the setter asked, how much of it was understood, and what came of that.
+    """The measures of free play: how much the setter asked, how much of it was understood, and how the solver did.
 
-    Counts, and shares and means with their intervals over episodes. The value of a share of nothing is nan, and of the
+    Counts, and shares and means with their intervals over episodes. A share of nothing is nan, and so is that of the
     solver's utterances in files of older versions.
     """
     requests = [each.requests for each in episodes]

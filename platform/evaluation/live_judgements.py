@@ -48,7 +48,7 @@ def judged_requests(meta: EpisodeMeta, agent: str, frames_per_second: float) -> 
 
 
 def request_of(meta: EpisodeMeta, prompt: Prompt) -> Utterance | None:
-    """What the setter said first under a card and before its verdict; None where nothing was asked.
+    """The setter's first utterance under a card and before its verdict; None if it said nothing.
 
     A verdict comes before what is said in the step that begins at its frame.
     """

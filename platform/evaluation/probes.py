@@ -70,11 +70,11 @@ class ProbesConfig:
         check_at_least(0, self, "workers", "seed", group="evaluate.")
         check_unique(self.kinds, "evaluate.kinds")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
-            raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
+            raise ValueError(f"evaluate.limits must be at least 1 step, got {wrong}")
         for name in ("hold_steps", "counterfactuals"):
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"evaluate.{name} is at least 0, or null for its default, got {value}")
+                raise ValueError(f"evaluate.{name} must be at least 0, or null for its default, got {value}")
         if wrong_names := [name for name in self.agents if not AGENT_NAME.fullmatch(name) or name in RESERVED_NAMES]:
             raise ValueError(
                 f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "
@@ -105,7 +105,7 @@ class Probe:
 
     @property
     def instruction(self) -> str:
-        """What the setter utters."""
+        """The setter's utterance."""
         task = self.task if self.other_words is None else self.other_words.task
         return str(task["instruction"])
 
@@ -133,7 +133,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """Draws the probes; the same world and configuration always give the same ones.
 
     Raises:
-        ValueError: the world has no probes, does not know a kind, or a kind is hardly ever feasible.
+        ValueError: the world has no probes or lacks a kind, or a kind is hardly ever feasible.
     """
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
@@ -153,8 +153,8 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
 
 
 def probe_kinds(world: World, config: ProbesConfig) -> tuple[str, ...]:
-    """The kinds of probes; resets the world. Raises ValueError if it has no probes, or does not know a kind."""
-    world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
+    """The kinds of probes; resets the world. Raises ValueError if the world has no probes or lacks a kind."""
+    world.reset(Start(seed=config.seed), observers=())  # some worlds have tasks only after a reset
     tasks = world.tasks()
     offered = list(dict.fromkeys((*tasks.probes, *tasks.kinds, *tasks.optional_kinds)))
     kinds = config.kinds or tasks.probes

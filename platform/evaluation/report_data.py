@@ -84,7 +84,7 @@ class RewardPoint:
 class ChanceLevel:
     """Success shares on a kind of probe without understanding the instruction."""
 
-    resting: float  # an agent that does and says nothing
+    resting: float  # an agent that neither moves nor speaks
     random: float  # random movement; for a question, a random draw of the kind's right answers
     answers: Mapping[str, float] = field(default_factory=dict)  # for a question: how often each answer is right
     draws: int = 1  # random movers that played each probe; `random` is their mean

@@ -240,7 +240,7 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
 
 
 def answer_bars(rewards: Mapping[str, Estimate], of_which: str = "") -> SvgFigure | None:
-    """The mean reward by kind of answer; None without answers. `of_which` says in the caption which step is meant."""
+    """The mean reward by kind of answer; None without answers. `of_which` names the step in the caption."""
     listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in rewards.items())
     caption = f"Mean reward of the step{of_which}; whiskers: Student's 95% interval; {listed}."
     return figures.reward_bars(rewards, "Reward after an answer", caption) if rewards else None

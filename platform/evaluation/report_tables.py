@@ -149,7 +149,7 @@ def request_kind_table(kinds: Mapping[str, Mapping[str, Estimate]]) -> Table:
 def round_table(records: Sequence[RoundRecord], probes: ProbeResults | None) -> Table:
     """The rounds side by side: a column for each agent, in the order of the rounds, and a row for each property.
 
-    The columns of an agent before the first round say nothing about reward models.
+    The columns of an agent before the first round have no values about reward models.
 
     Args:
         records: the rounds, the first one first.

@@ -59,7 +59,7 @@ def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFig
 
 
 def _spread(seeds: Sequence[SeedResults], drawn: Shown) -> str:
-    """What bars of probes show, and over how much."""
+    """The part of a caption that states the probes, and what the intervals are over."""
     probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
     if len(seeds) == 1:
         return (
@@ -98,7 +98,7 @@ def _bars(
 
 
 def _minus_bc_rl(seeds: Sequence[SeedResults]) -> dict[str, Estimate]:
-    """By agent, its mean success over kinds minus that of BC+RL in the same seed."""
+    """The mean success of each agent over kinds, minus that of BC+RL in the same seed."""
     found = {}
     for agent in dict.fromkeys(agent for seed in seeds for agent in seed.success if agent != BC_RL):
         both = [seed for seed in seeds if {agent, BC_RL} <= set(seed.success)]
@@ -114,9 +114,9 @@ def _minus_bc_rl(seeds: Sequence[SeedResults]) -> dict[str, Estimate]:
 
 
 def _variance(seed: SeedResults, agent: str) -> float:
-    """Of an agent's mean success over kinds, from the number of probes of one seed; two agents count as independent.
+    """The variance of an agent's mean success over kinds, from the probes of one seed; agents count as independent.
 
-    With one success and one failure more (Agresti and Caffo 2000), since a share of 0 or 1 has an error, too.
+    One success and one failure are added (Agresti and Caffo 2000), because a share of 0 or 1 has an error, too.
     """
     shares = {kind: (seed.success[agent][kind] * count + 1) / (count + 2) for kind, count in seed.probes.items()}
     terms = [share * (1 - share) / (seed.probes[kind] + 2) for kind, share in shares.items()]

@@ -42,7 +42,7 @@ class Finding:
 
 
 def verdict(seeds: Sequence[Parts]) -> str:
-    """What seeds say of a finding, from its parts in each.
+    """The verdict on a finding, from its parts in each seed.
 
     Parts that fewer than `MIN_SEEDS` seeds have are left out. The finding holds if the interval over seeds of the
     lowest part is above 0, because the mean of the lowest part is at most that of any. The lowest part lies below 0 by
@@ -265,7 +265,7 @@ def _differing(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     if HOUSES_AND_WORDS in apart and "evaluate.seed" not in apart:
         digests = theirs.get(HOUSES_AND_WORDS, {})
         kinds = ", ".join(kind for kind, digest in ours[HOUSES_AND_WORDS].items() if digests.get(kind) != digest)
-        shown.append(f"other {HOUSES_AND_WORDS} of {kinds}, as of other settings or another version of the world")
+        shown.append(f"other {HOUSES_AND_WORDS} of {kinds}, by other settings or another version of the world")
     return "; ".join(shown)
 
 

@@ -128,9 +128,9 @@ def parting(points: Sequence[RewardPoint]) -> Parting | None:
     """Where the modeled return of held-out episodes and their true success part; None if they do not.
 
     Every measurement plays the same episodes with the same random numbers, so two of them are compared episode by
-    episode: true success has fallen if the exact sign test says so, and the modeled return has not if its mean is not
-    lower. One of many measurements is the best by chance alone and others lie below it, so the test is corrected for
-    the number of pairs of measurements (Bonferroni). Episodes whose true success is unknown (NaN) are left out of it.
+    episode: true success has fallen if the exact sign test is significant, and the modeled return has not if its mean
+    is not lower. One of many measurements is the best by chance alone and others lie below it, so the test is corrected
+    for the number of pairs of measurements (Bonferroni). Episodes whose true success is unknown (NaN) are left out.
     """
     known = on_same_episodes([point for point in points if np.isfinite(point.success).any()])
     if len(known) < 2:

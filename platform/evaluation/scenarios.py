@@ -50,7 +50,7 @@ class ContinuationConfig:
         check_at_least(0, self, "context_steps", "seed", "workers", group="continuation.")
         if self.hold_steps is not None and self.hold_steps < 0:
             raise ValueError(
-                f"continuation.hold_steps is at least 0, or null for a second of the world, got {self.hold_steps}"
+                f"continuation.hold_steps must be at least 0, or null for a second of the world, got {self.hold_steps}"
             )
         of_cutting = [each for each in fields(self) if each.name in ("split", "scenarios", "kinds", "context_steps")]
         changed = [each.name for each in of_cutting if getattr(self, each.name) != each.default]
@@ -77,7 +77,7 @@ class Scenario:
 
     @cached_property
     def digest(self) -> str:
-        """Of all that an agent meets and is judged by: another suite has other scenarios under the same names."""
+        """Hash of all that affects an agent's results; another suite has other scenarios under the same names."""
         episode, meta = self.episode, self.episode.meta
         facts = {
             "kind": self.kind,

@@ -1,4 +1,4 @@
-"""What the seeds of `interplay orderings` showed."""
+"""Results of the seeds of `interplay orderings`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOUSES_AND_WORDS = "houses and words"
 
 @dataclass(frozen=True)
 class SeedResults:
-    """What one seed showed. Agents are named as in `evaluate`; shares are by kind of probe."""
+    """Results of one seed. Agents are named as in `evaluate`; shares are by kind of probe."""
 
     seed: int
     success: Mapping[str, Mapping[str, float]]  # by agent
@@ -36,8 +36,8 @@ class SeedResults:
 
 
 def probe_settings(seed: int, greedy: bool, probes: Sequence[Probe | ProbeResult]) -> dict[str, Any]:
-    """What agents of two commands must share to be compared on the same probes: `evaluate.seed` and `evaluate.greedy`,
-    the time limits and the holding time, and the digests of the probes, which another world has otherwise."""
+    """The settings that agents of two commands must share to be compared on the same probes: `evaluate.seed` and
+    `evaluate.greedy`, the time limits, the holding time, and the digests of the probes, which differ between worlds."""
     return {
         "evaluate.seed": seed,
         "evaluate.greedy": greedy,

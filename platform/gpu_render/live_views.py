@@ -69,7 +69,7 @@ class LiveViews:
         observations["image"][0] = drawn["image"]
 
     def scenes(self) -> list[LaneScenes]:
-        """What the unroll's rows refer to; empty where it draws pictures."""
+        """The scenes that the unroll's rows refer to; empty where it draws pictures."""
         return [] if self._on is not None else [LaneScenes(len(self._worlds), self._numbers.scenes())]
 
     def _rows(self) -> Float32Array:

@@ -1,9 +1,9 @@
-"""Parts of a batch, learned from one after another, whose gradients add up to that of the whole batch.
+"""Gradient accumulation: parts of a batch, computed one after another, whose gradients add up to the batch's.
 
-Only one part's activations are in memory at a time, and each row passes through the network once. Each part has as
-many lanes of either kind. Its means count by its share of the batch, as those of a rank do by the rank's; the
-shares are counted before, from the losses of zeros. CSS pairs the same lanes as in the whole batch: the language of the
-paired lanes is embedded again from its tokens.
+Only one part's activations are in memory at a time, and each row passes through the network once. Demonstrated lanes
+and rollout lanes are each divided evenly. The means of a part are weighted by its share of what they average over, as
+are those of a rank; these counts are computed first, from outputs of zeros (`empty_like`). CSS pairs the same lanes as
+in the whole batch: the language of the paired lanes is embedded again from its tokens.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class BatchPart(NamedTuple):
 def lanes_of_parts(
     demonstrated: UnrollTensors | None, rollout: UnrollTensors | None, parts: int
 ) -> list[tuple[slice, slice]]:
-    """The demonstrated lanes and those of the rollout in each of several consecutive parts.
+    """The demonstrated lanes and the rollout lanes of each of `parts` consecutive parts.
 
     Raises:
-        ValueError: the lanes cannot be divided.
+        ValueError: the number of lanes of a kind is not divisible by `parts`.
     """
     slices = []
     for kind, rows in (("demonstrated", demonstrated), ("rollout", rollout)):
@@ -66,9 +66,9 @@ def split_batch(
     """Splits the lanes of a batch into consecutive parts, as views.
 
     Args:
-        permutation: int64 [b], of the demonstrated lanes.
-        selected: of each part.
-        read_texts: tokens [N, 2 L] -> what the discriminator of CSS gets of them.
+        permutation: int64 [b], of the demonstrated lanes; see `BatchPart`.
+        selected: the loss rows of each part.
+        read_texts: tokens [N, 2 L] -> the features that the discriminator of CSS reads.
     """
     lanes = lanes_of_parts(demonstrated, rollout, len(selected))
     return [
@@ -92,10 +92,10 @@ def select_lanes(rows: UnrollTensors, lanes: slice) -> UnrollTensors:
 
 
 def counts_of(terms: list[Term]) -> Tensor:
-    """What each mean of the terms and of their metrics is over, int64 [means]."""
+    """The number of values that each mean of the terms and of their metrics averages over, int64 [means]."""
     return torch.stack([mean.over for term in terms for parts in (term.loss, *term.metrics.values()) for mean in parts])
 
 
 def empty_like(output: AgentOutput) -> AgentOutput:
-    """Zeros in place of an output: the counts of all means depend on masks alone, so the terms of zeros have them."""
+    """An output of zeros. Its loss terms have the counts of the real ones, because counts depend on masks alone."""
     return AgentOutput(*(None if part is None else torch.zeros_like(part) for part in output))  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def save(
         ValueError: `keep` is below 1, which would remove what is being saved.
     """
     if keep < 1:
-        raise ValueError(f"keep is at least 1 checkpoint, the one that is being saved; got {keep}")
+        raise ValueError(f"keep must be at least 1 checkpoint, the one that is being saved; got {keep}")
     root.mkdir(parents=True, exist_ok=True)
     final, temporary = root / f"{step:09d}", root / f".tmp-{step:09d}"
     for left in (*root.glob(".tmp-*"), *root.glob(".old-*")):  # by a save that was killed, perhaps of another step

@@ -35,25 +35,25 @@ class LearnerConfig(ForwardConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.accumulate < 1:
-            raise ValueError(f"accumulate is at least 1 part, got {self.accumulate}")
+            raise ValueError(f"accumulate must be at least 1 part, got {self.accumulate}")
         if self.check_lag < 0:
-            raise ValueError(f"check_lag is at least 0 updates, got {self.check_lag}")
+            raise ValueError(f"check_lag must be at least 0 updates, got {self.check_lag}")
         if self.cuda_graph and self.device == "cpu":
             raise ValueError(
                 "cuda_graph=true records kernels of a GPU, and device is cpu; set cuda_graph=false, or device=cuda"
             )
         if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate is above 0 and finite, got {self.learning_rate}")
+            raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):
-            raise ValueError(f"adam_betas are two numbers from 0 to below 1, got {list(self.adam_betas)}")
+            raise ValueError(f"adam_betas must be two numbers from 0 to below 1, got {list(self.adam_betas)}")
         if self.decay not in ("none", "linear", "cosine"):
-            raise ValueError(f"decay is one of none, linear, cosine; got {self.decay!r}")
+            raise ValueError(f"decay must be one of none, linear, cosine; got {self.decay!r}")
         if self.decay_updates is not None and self.decay_updates < 1:
-            raise ValueError(f"decay_updates is at least 1, or null for those of the stage; got {self.decay_updates}")
+            raise ValueError(f"decay_updates must be at least 1, or null for the stage's; got {self.decay_updates}")
         if self.warm_up < 0:
-            raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
+            raise ValueError(f"warm_up must be at least 0 updates, got {self.warm_up}")
         if self.gradient_clip is not None and not self.gradient_clip > 0:
-            raise ValueError(f"gradient_clip is above 0, or null for none; got {self.gradient_clip}")
+            raise ValueError(f"gradient_clip must be above 0, or null for none; got {self.gradient_clip}")
 
     def rate_at(self, update: int) -> float:
         """The learning rate of an update, which are numbered from 0.

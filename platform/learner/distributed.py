@@ -101,10 +101,10 @@ def join(
         RankLost: the others did not join in time.
     """
     if not 0 <= rank < size:
-        raise ValueError(f"rank is from 0 to size - 1, got rank={rank} and size={size}")
+        raise ValueError(f"rank must be from 0 to size - 1, got rank={rank} and size={size}")
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"address is HOST:PORT of rank 0, as 127.0.0.1:29500, got {address!r}")
+        raise ValueError(f"address must be HOST:PORT of rank 0, as 127.0.0.1:29500, got {address!r}")
     device = torch.device(device)
     if device.type == "cuda":
         torch.cuda.set_device(device)

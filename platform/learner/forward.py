@@ -40,7 +40,7 @@ class ForwardConfig:
     def __post_init__(self) -> None:
         check_device_name(self.device)
         if self.recompute < 0:
-            raise ValueError(f"recompute is at least 0 chunks, got {self.recompute}")
+            raise ValueError(f"recompute must be at least 0 chunks, got {self.recompute}")
 
 
 class Forward:

@@ -39,7 +39,7 @@ class UpdateInputs(NamedTuple):
 
 
 class UpdateResults(NamedTuple):
-    """What an update returns, on the learner's device."""
+    """Results of an update, on the learner's device."""
 
     scalars: dict[str, Tensor]  # metrics over all lanes, float64
     dataset_state: RecurrentState[Tensor]  # after the last row; as before without demonstrations

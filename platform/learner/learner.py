@@ -206,8 +206,8 @@ class Learner:
         return found
 
     def _learn(self, inputs: UpdateInputs) -> UpdateResults:
-        """The gradient, and unless the host makes it the step of the optimizer, which the device omits if this update,
-        or one before, is not finite. It depends on its inputs, the weights and the state of the optimizer alone."""
+        """Computes the gradient and, if `_device_steps`, makes the optimizer's step, which the device skips once this
+        update or an earlier one is not finite. Depends on its inputs, the weights and the optimizer's state alone."""
         self._optimizer.zero_grad(set_to_none=True)
         found = self._gradient(inputs)
         self.group.sum_gradients(self.agent.parameters())
@@ -285,7 +285,7 @@ class Learner:
         capturable = self._recorder is not None
         groups = [{**group, "fused": self._fused, "capturable": capturable} for group in optimizer["param_groups"]]
         self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
-        for parameter, kept in self._optimizer.state.items():  # fused Adam takes moments to lie in memory as weights do
+        for parameter, kept in self._optimizer.state.items():  # fused Adam needs moments in the layout of weights
             for name in ("exp_avg", "exp_avg_sq"):
                 kept[name] = torch.empty_like(parameter).copy_(kept[name])
         if self._graphs is not None:

@@ -107,7 +107,7 @@ def _utterances(rows: UnrollTensors | None, lanes: slice) -> Tensor | None:
 
 
 def _cloned_utterances(rows: UnrollTensors | None, lanes: slice) -> Tensor | None:
-    """Those whose utterance is cloned."""
+    """The rows of some lanes whose utterance is cloned, bool [T, b]; None in a world without utterances."""
     spoke = _utterances(rows, lanes)
     if rows is None or spoke is None:
         return None

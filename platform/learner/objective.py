@@ -47,7 +47,7 @@ class LossWeights:
     def __post_init__(self) -> None:
         wrong = [f"{name}={weight}" for name, weight in vars(self).items() if not 0 <= weight < math.inf]
         if wrong:
-            raise ValueError(f"loss weights are finite and at least 0, got {', '.join(wrong)}")
+            raise ValueError(f"loss weights must be finite and at least 0, got {', '.join(wrong)}")
         if not any(vars(self).values()):
             raise ValueError(
                 f"all loss weights are 0, so there is nothing to learn; give one of {', '.join(vars(self))} a weight"
@@ -83,20 +83,20 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         if not 0 <= self.discount <= 1:
-            raise ValueError(f"discount is from 0 to 1, got {self.discount}")
+            raise ValueError(f"discount must be from 0 to 1, got {self.discount}")
         for name in ("rho_clip", "c_clip"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
         if self.words not in ("utterance", "step"):
-            raise ValueError(f"words is one of utterance, step; got {self.words!r}")
+            raise ValueError(f"words must be one of utterance, step; got {self.words!r}")
         if not self.reward_scale > 0:
-            raise ValueError(f"reward_scale is above 0, got {self.reward_scale}")
+            raise ValueError(f"reward_scale must be above 0, got {self.reward_scale}")
         if not self.value_factor > 0:
-            raise ValueError(f"value_factor is above 0, got {self.value_factor}")
+            raise ValueError(f"value_factor must be above 0, got {self.value_factor}")
         if self.time_limits not in ("bootstrap", "terminal"):
-            raise ValueError(f"time_limits is one of bootstrap, terminal; got {self.time_limits!r}")
+            raise ValueError(f"time_limits must be one of bootstrap, terminal; got {self.time_limits!r}")
         if self.ratio not in get_args(Ratio):
-            raise ValueError(f"ratio is one of {', '.join(get_args(Ratio))}; got {self.ratio!r}")
+            raise ValueError(f"ratio must be one of {', '.join(get_args(Ratio))}; got {self.ratio!r}")
 
 
 Means = tuple[Mean, ...]
@@ -112,7 +112,7 @@ class Term(NamedTuple):
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
-# Means that lack a part, or are 0, where there was nothing to average, by the total that says so.
+# Means that are 0 or incomplete if there was nothing to average, by the total that is then 0.
 MEANS_OVER = {
     "cloned_steps": ("movement_cloning", "language_cloning", "gate_cloning", "gate_accuracy"),
     "css_mismatching": ("css_accuracy",),

@@ -1,7 +1,7 @@
 """The loss terms of rollouts, in which an agent acted: V-trace policy gradients, the value loss, gate KL and entropy.
 
 Movement and language share the reward and the value. The value targets use the ratio of the whole action. The ratios of
-the policy gradients are a choice, `ObjectiveConfig.ratio`, because the paper is silent:
+the policy gradients are a setting, `ObjectiveConfig.ratio`, because the paper does not specify them:
 
 - "joint": both heads use the ratio of the whole action.
 - "head": each head uses its own.

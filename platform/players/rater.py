@@ -25,7 +25,7 @@ class RaterPopulation:
     def __post_init__(self) -> None:
         wrong = [f"{name}={spread}" for name, spread in vars(self).items() if spread < 0]
         if wrong:
-            raise ValueError(f"rater.population: {', '.join(wrong)}: spreads are not negative")
+            raise ValueError(f"rater.population: {', '.join(wrong)}: spreads must not be negative")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _checked_weights(
 ) -> KindWeights:
     if unknown := sorted(set(weights) - set(known)):
         raise ValueError(
-            f"setter.{what} names {', '.join(unknown)}, which {world.spec.name} does not know; "
+            f"setter.{what} names {', '.join(unknown)}, which {world.spec.name} does not have; "
             f"its {what} are {', '.join(known) or 'none'}"
         )
     return weights or dict.fromkeys(usual, 1.0)
@@ -149,7 +149,7 @@ class SetterConfig:
             if any(not 0 <= weight < math.inf for weight in weights.values()) or (
                 weights and not any(weights.values())
             ):
-                wrong.append(f"{name}={dict(weights)}: weights are finite and not negative, and one is above 0")
+                wrong.append(f"{name}={dict(weights)}: weights must be finite and not negative, and one above 0")
             elif weights and name != "kinds" and self.sample_by == "kinds":
                 wrong.append(f"{name}={dict(weights)} has no effect without setter.sample_by=cues: add it")
         wrong += step_range_problems(self, ("delay_steps", "patience", "pause"))

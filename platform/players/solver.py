@@ -70,7 +70,7 @@ class _Plan:
 
 @cache  # once in a process
 def _warn_of_no_expert(world: str, kind: str) -> None:
-    """Says that a task has an expert that does nothing: its recordings would be cloned as if they showed how."""
+    """Warns that a task has no expert: its recordings would be cloned as if they showed how to do it."""
     logger.warning(
         "tasks of kind %r of %s have no expert: the scripted solver does nothing in them but err, so imitating it "
         "teaches nothing. Define Task.expert, let people play (interplay studio), or learn from the world's reward "

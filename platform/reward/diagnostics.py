@@ -158,7 +158,7 @@ def other_instructions(
 
 @contextmanager
 def _computing(model: Agent, on: InferenceDevice | None) -> Iterator[None]:
-    """Context of a computation without gradients; `on` as of `utilities`."""
+    """Context of a computation without gradients; `on`: see `utilities`."""
     if on is None:
         model.eval()
         with torch.inference_mode():

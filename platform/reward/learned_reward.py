@@ -142,8 +142,8 @@ def state_width(model: Agent) -> int:
 
 
 def _own_state(lane_state: LaneState, model: Agent) -> RecurrentArrays | None:
-    """The state of the lanes in a reward model; None, as before their first unroll, if it is that of a model of another
-    width: a stage that is resumed may have a new one."""
+    """The state of the lanes in a reward model. None before their first unroll, and if it is of a model of another
+    width, because a resumed stage may have a new model."""
     state = lane_state.reward
     return state if state is not None and state.hidden.shape[1] == state_width(model) else None
 

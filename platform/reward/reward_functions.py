@@ -220,7 +220,7 @@ def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
 
 
 class UnrollOutputs(NamedTuple):
-    """What a network computes along an unroll, on its device."""
+    """Outputs of a network along an unroll, on its device."""
 
     steps: AgentOutput  # of rows 0 .. T - 1
     end: AgentOutput  # of row T

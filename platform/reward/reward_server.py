@@ -67,7 +67,7 @@ class ServeConfig:
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
-            raise ValueError(f"serve.port is from 0 to 65535, got {self.port}")
+            raise ValueError(f"serve.port must be from 0 to 65535, got {self.port}")
         check_at_least(1, self, "largest_mb", group="serve.")
 
 

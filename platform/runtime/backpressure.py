@@ -159,7 +159,7 @@ class FreeActors:
 
 
 def idle_actors_advice(*, actors: int, unrolls_per_batch: int, max_lag: int, lanes: int) -> str | None:
-    """What to set if the lag bound leaves actors idle, whatever their speed; None if it leaves none.
+    """Advice for settings whose lag bound leaves actors idle, whatever their speed; None if it leaves none.
 
     Never more than n * (max_lag + 1) unrolls are outstanding, with n per batch; an actor without one waits. `lanes` are
     those of a batch, which its unrolls share.

@@ -1,7 +1,7 @@
 """Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations.
 
-With the buffers of their batches, the metrics of the data flow, and `ledger.jsonl`: which unrolls went into which
-update, the proof that none is lost and none is used twice. It has one line per update:
+The module also holds the buffers of their batches, the metrics of the data flow, and `ledger.jsonl`, which records the
+unrolls of each update and so proves that none is lost and none is used twice. It has one line per update:
 {"update": 7, "played": [[actor, number, version], ...], "demonstrated": [[actor, number], ...]}.
 The unrolls of an actor are numbered from 0 without a gap, across its restarts and across resumes.
 """
@@ -125,7 +125,7 @@ class DemonstrationBatch(NamedTuple):
 
 
 class BatchSource(Protocol):
-    """What all sources of batches have in common."""
+    """The interface that all sources of batches share."""
 
     def stats(self) -> SourceStats:
         """Returns counters and idle fractions of this source."""

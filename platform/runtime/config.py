@@ -19,9 +19,9 @@ class Resources:
 
     def __post_init__(self) -> None:
         if not self.cpus > 0:
-            raise ValueError(f"cpus is above 0, got {self.cpus:g}; a small fraction, as 0.1, is as good as none")
+            raise ValueError(f"cpus must be above 0, got {self.cpus:g}; a small fraction, as 0.1, is as good as none")
         if self.gpus < 0:
-            raise ValueError(f"gpus is at least 0, got {self.gpus:g}")
+            raise ValueError(f"gpus must be at least 0, got {self.gpus:g}")
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,13 @@ class RuntimeConfig:
         check_at_least(1, self, "threads", "learners", "actors", "in_flight", "datasets", group="runtime.")
         check_at_least(0, self, "max_lag", "restarts", group="runtime.")
         for name in ("start_limit", "restart_window", "control_limit", "stall_limit"):
-            if not 0 < getattr(self, name) <= MOST_SECONDS:
+            if not 0 < (seconds := getattr(self, name)) <= MOST_SECONDS:
                 raise ValueError(
-                    f"runtime.{name} is above 0 and at most {MOST_SECONDS:,.0f} seconds, got {getattr(self, name):g}"
+                    f"runtime.{name} must be above 0 and at most {MOST_SECONDS:,.0f} seconds, got {seconds:g}"
                 )
         for name in ("actor", "dataset"):
-            if getattr(self, name).gpus:
-                raise ValueError(f"runtime.{name}.gpus is 0: it works on the CPU, got {getattr(self, name).gpus:g}")
+            if gpus := getattr(self, name).gpus:
+                raise ValueError(f"runtime.{name}.gpus must be 0, because it works on the CPU; got {gpus:g}")
         if self.learners > 1 and self.learner.gpus % 1:
             raise ValueError(
                 f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a "
@@ -113,7 +113,7 @@ class RuntimeConfig:
             )
         if self.num_buffers < 2:
             raise ValueError(
-                f"runtime.num_buffers is at least 2, one in use and one being filled; got {self.num_buffers}"
+                f"runtime.num_buffers must be at least 2, one in use and one being filled; got {self.num_buffers}"
             )
         if self.unrolls_per_batch is not None:
             check_at_least(1, self, "unrolls_per_batch", group="runtime.")

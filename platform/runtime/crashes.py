@@ -135,7 +135,7 @@ def without_colors(text: str) -> str:
 
 
 def error_line(cause: str) -> str:
-    """The line of a failure's cause that says what failed, shortened: of a traceback, the first line of the error,
+    """The line of a failure's cause that states the error, shortened: of a traceback, the first line of the error,
     which may have several lines and notes; of other causes, the last line."""
     lines = without_colors(cause).strip().splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith('  File "')]
@@ -146,7 +146,7 @@ def error_line(cause: str) -> str:
 
 class WorkerFailed(RuntimeError):
     """A worker failed more often than allowed, or a restart did not help. The message has its traceback and its last
-    output, and ends with the line that says what failed."""
+    output, and ends with the line that states the error."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,8 @@ class CrashReports:
         return f"the process of {worker} ended {reason}; its last output is in {log.file}\n{cause}"
 
     def restarts_exhausted(self, worker: str, cause: str, line: str, file: Path) -> WorkerFailed:
-        """Returns the error to raise when a worker has failed more often than allowed; `line` of the cause says what
-        failed."""
+        """Returns the error to raise when a worker has failed more often than allowed; `line` is the `error_line` of
+        the cause."""
         return WorkerFailed(
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
             f"{self.window:g} seconds; the same command continues from the newest checkpoint. All failures: {file}. "

@@ -54,7 +54,7 @@ def _reinforced(**changes: Any) -> Callable[[Config], Config]:
 
 
 def _cloned_as_long(config: Config) -> Config:
-    """As many updates of cloning as cloning, the reward model, if there is one, and reinforcement have together."""
+    """Clones for as many updates as cloning, the reward model, if there is one, and reinforcement have together."""
     total = config.clone.training.updates + _updates(config.reinforce)
     if config.reinforce.reward in LEARNED_REWARDS:
         total += config.reward.training.updates
@@ -62,7 +62,7 @@ def _cloned_as_long(config: Config) -> Config:
 
 
 def _large_cloned_as_long(config: Config) -> Config:
-    """As `_cloned_as_long`, by a network with layers 1.5 times as wide, about 2.2 times the weights."""
+    """As `_cloned_as_long`, with a network whose layers are 1.5 times as wide, about 2.2 times the weights."""
     agent = config.agent
     sizes = {name: getattr(agent, name) * 3 // 2 for name in WIDTHS}
     large = replace(agent, channels=tuple(each * 3 // 2 for each in agent.channels), **sizes)

@@ -51,7 +51,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     counted separately.
 
     Raises:
-        CheckpointError: an agent plays, and its checkpoint is missing, or does not know the episodes' words.
+        CheckpointError: an agent plays, and its checkpoint is missing, or its vocabulary lacks the episodes' words.
         Interrupted: a signal requested a stop; episodes that ended within `GRACE_PERIOD_S` of it are stored.
         StageConflict: another process is recording.
     """
@@ -119,7 +119,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             if waiting:
                 clock.note(finished=False)
                 _warn_of_other_version(run, stage, others)
-                _say_merged_kinds(run, config, stage)
+                _log_merged_kinds(run, config, stage)
                 _check_agents(run, config, stage, store)
                 record = _recorded_by_workers if config.workers else _recorded_here
                 for episode in record(run, config, stage, waiting, stop):
@@ -145,7 +145,7 @@ def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeSto
     """Warns of agents that still train, or that learned from other recordings.
 
     Raises:
-        CheckpointError: it does not know the words that it will hear.
+        CheckpointError: its vocabulary lacks the words that it will hear.
     """
     if config.solver == "agent":
         warn_of_agent(run, stage, config.checkpoint)
@@ -156,7 +156,7 @@ def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeSto
 
 
 def _warn_of_other_version(run: Run, stage: str, recorded: Mapping[tuple[str, int], str]) -> None:
-    """Says that the store has episodes of another version of the world than the one that is recorded now.
+    """Warns that the store has episodes of another version of the world than the one that is recorded now.
 
     `recorded` is the id of an episode of each world and version.
     """
@@ -173,8 +173,8 @@ def _warn_of_other_version(run: Run, stage: str, recorded: Mapping[tuple[str, in
             return
 
 
-def _say_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
-    """Logs the kinds of task that are asked if a preset adds some to those that are typed."""
+def _log_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
+    """Logs the kinds of task that the setter gives if a preset adds some to those that are typed."""
     setting = f"{settings_group(stage)}.setter.kinds"
     typed = [word.partition("=")[2] for word in run.config.run.typed if setting_of(word) == setting]
     named = {kind for value in typed for kind in re.findall(r"[\w-]+", value)}

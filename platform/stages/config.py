@@ -85,7 +85,7 @@ class OrderingsConfig:
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
-            raise ValueError(f"orderings.seeds are different numbers from 0, at least one, got {list(self.seeds)}")
+            raise ValueError(f"orderings.seeds must be different numbers from 0, at least one, got {list(self.seeds)}")
         check_at_least(1, self, "rounds", group="orderings.")
 
 

@@ -50,7 +50,7 @@ def continue_scenarios(run: Run) -> None:
     An agent with another checkpoint, or on other scenarios than now, continues all of them again.
 
     Raises:
-        CheckpointError: as `trained_agents`, or an agent from elsewhere does not know the words of the scenarios.
+        CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the scenarios' words.
         ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
             fewer updates than the run, or from a stage that has been trained again from the start since.
         Interrupted: a signal requested a stop; finished continuations are kept.

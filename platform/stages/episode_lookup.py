@@ -91,7 +91,7 @@ def _chosen(store: EpisodeStore, named: str) -> str:
         return matches[0]
     if matches:
         problem, some = (
-            f"{len(matches):,} episodes begin with {named!r}; type more of one, as of",
+            f"{len(matches):,} episodes begin with {named!r}; type more of one, such as",
             matches[:SUGGESTED_EPISODES],
         )
     else:

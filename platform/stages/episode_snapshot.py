@@ -29,7 +29,7 @@ RECORDING = ("collect", "collect-agent")  # the stages that record episodes
 
 
 def other_snapshot(run: Run, stage: str) -> str:
-    """Says that a stage has learned from another snapshot than that of the store; "" if it has not, or none is stated.
+    """The warning that a stage has learned from another snapshot than the store's; "" if it has not, or states none.
 
     A damaged checkpoint is not reported here. A baseline's copies of the stages of its run have no snapshots.
     """
@@ -55,15 +55,17 @@ def other_snapshot(run: Run, stage: str) -> str:
 
 
 def warn_of_agent(run: Run, stage: str, name: str) -> None:
-    """Says that a stage begins with an agent that still trains, or that learned from another snapshot than the store's;
-    see `warn_of_unfinished_agent` and `warn_of_other_snapshot`."""
+    """Warns if a stage begins with an agent that has not finished training, or that learned from another snapshot; see
+    `warn_of_unfinished_agent` and `warn_of_other_snapshot`."""
     warn_of_unfinished_agent(run, stage, name)
     warn_of_other_snapshot(run, stage, name)
 
 
 def warn_of_other_snapshot(run: Run, stage: str, name: str) -> None:
-    """Says that a stage begins from another stage of this run that has learned from another snapshot than that of the
-    store. A training stage says it once: it keeps what it has begun with."""
+    """Warns if a stage begins from another stage of this run that has learned from another snapshot than the store's.
+
+    A training stage warns once, because a resumed one keeps the weights that it began with.
+    """
     if not run.stage(stage).has_agent and (other := other_snapshot(run, name)):
         logger.warning("%s begins from the stage %s. %s", stage, name, other)
 
@@ -127,9 +129,9 @@ def freeze_once(
 def warn_of_newer_data(
     run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
 ) -> None:
-    """Says that episodes or marks have been stored since the stage `name` began, from which it does not learn.
+    """Warns that episodes or marks have been stored since the stage `name` began, from which it does not learn.
 
-    The arguments are those of `freeze_once`. Marks count where `where` asks for them.
+    The arguments are those of `freeze_once`. Marks count only if `where` selects by them.
     """
     if not run.snapshot_path(name).exists():
         return
@@ -169,7 +171,7 @@ def _keep(run: Run, name: str, share: float) -> Callable[[CatalogEntry], bool] |
 
 
 def _warn_of_other_version(run: Run, name: str, snapshot: Snapshot) -> None:
-    """Says that the oldest or the newest episode was recorded in another version of the world."""
+    """Warns if the oldest or the newest episode was recorded in another version of the world."""
     spec = run.make_world().spec
     for episode in (snapshot.ids[0], snapshot.ids[-1]):
         try:
@@ -262,7 +264,7 @@ def _until(run: Run, stage: str) -> tuple[float, Collection[str]]:
 
 
 def _warn_of_unfinished(run: Run, stage: str) -> None:
-    """Says that a stage begins before all episodes are recorded: it never learns from those that follow."""
+    """Warns if a stage begins before all episodes are recorded, because it never learns from later ones."""
     for recording in RECORDING:
         record = run.stage(recording).record()
         if record and not record["finished"]:
@@ -276,7 +278,7 @@ def _warn_of_unfinished(run: Run, stage: str) -> None:
 
 
 def _warn_of_unmarked(run: Run, stage: str, where: EpisodeFilter, raters: Collection[str]) -> None:
-    """Says that a stage begins to learn from marks before the recordings of its round are marked.
+    """Warns if a stage begins to learn from marks before the recordings of its round are marked.
 
     `where` and `raters` are those of `freeze_once`.
     """

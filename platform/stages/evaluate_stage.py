@@ -80,7 +80,7 @@ def evaluate(run: Run) -> None:
     Resumes agent by agent. Actions are sampled, unless `evaluate.greedy`.
 
     Raises:
-        CheckpointError: as `trained_agents`, or an agent from elsewhere does not know the words of the probes.
+        CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the probes' words.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run, or trained an agent while it played; or a baseline was
             trained with other settings.
@@ -198,7 +198,7 @@ def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
 
 
 def _warn_of_failing_expert(world: World, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> None:
-    """Says that the scripted solver without mistakes solves no probe of a kind: its recordings do not show the task."""
+    """Warns if the scripted solver without mistakes solves no probe of a kind: its recordings do not show the task."""
     solved = Counter(result.kind for result in results if result.success_step is not None)
     for kind, played in Counter(result.kind for result in results).items():
         if played < LEAST_PROBES or solved[kind]:
@@ -297,7 +297,7 @@ def _unit_player(run: Run, stopped: Callable[[], bool]) -> Callable[[Unit], Done
     def play(unit: Unit) -> Done:
         name, at, probes = unit
         if name == CHANCE:
-            worlds[0].reset(Start(seed=probes[0].seed), observers=())  # some worlds know their tasks only then
+            worlds[0].reset(Start(seed=probes[0].seed), observers=())  # some worlds have tasks only then
             return [], _chance(run, worlds, probes, stopped, probes[0].kind)
         if name not in seats:
             seats.clear()

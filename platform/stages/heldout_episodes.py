@@ -81,7 +81,7 @@ class HeldOutEpisodes:
         return np.array(judged, np.float64)
 
     def if_readable(self, index: int, read: Callable[[], T]) -> T | None:
-        """What `read` reads of an episode; None if its file can no longer be read."""
+        """The result of `read` for an episode; None if its file can no longer be read."""
         try:
             return read()
         except (DamagedEpisode, UnknownFormat) as error:

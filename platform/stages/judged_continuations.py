@@ -1,4 +1,4 @@
-"""What people said of the continuations of a run, next to what the tests of the tasks say."""
+"""People's verdicts on the continuations of a run, next to the results of the tasks' own tests."""
 
 from __future__ import annotations
 

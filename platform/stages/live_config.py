@@ -34,7 +34,7 @@ class LiveConfig:
     wait_seconds: float = 300.0  # for a partner
     no_partner: Literal["end", "wait", "stand_in"] = "end"  # after that time: a code, more time, or a scripted player
     on_leave: Literal["end", "stand_in"] = "end"  # where a person has left: the end, or a scripted player in its seat
-    away_seconds: float = 3.0  # without a sign of life, after which the world pauses
+    away_seconds: float = 3.0  # without a message from a page, after which the world pauses
     leave_seconds: float = 30.0  # of absence, after which the episode ends
     idle_seconds: float = 45.0  # without a key or a movement, after which a page asks whether its person is there
     practice: bool = True  # a room of one's own while one waits for a partner, not recorded
@@ -48,9 +48,9 @@ class LiveConfig:
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if type(value) in (int, float)}
         numbers.pop("modifier_chance", None)
-        wrong = [f"studio.live.{name} is above 0, got {value}" for name, value in numbers.items() if value <= 0]
+        wrong = [f"studio.live.{name} must be above 0, got {value}" for name, value in numbers.items() if value <= 0]
         if not 0 <= self.modifier_chance <= 1:
-            wrong.append(f"studio.live.modifier_chance is a chance from 0 to 1, got {self.modifier_chance}")
+            wrong.append(f"studio.live.modifier_chance must be a chance from 0 to 1, got {self.modifier_chance}")
         wrong += self._wrong_seats()
         if wrong:
             raise ValueError("; ".join(wrong))

@@ -39,8 +39,8 @@ def outdated_results(run: Run, labels: Mapping[str, str]) -> list[str]:
     than that of the store; for a reward model that has been replaced since it rewarded the agent; and for each baseline
     of stages that have been trained again since, or whose agent has been removed.
 
-    Another agent whose checkpoint is not there any more, or one that is damaged, which is logged, is left out: nothing
-    newer can be measured.
+    Other agents whose checkpoint no longer exists or is damaged, which is logged, are left out: nothing newer can be
+    measured.
 
     Args:
         labels: printed names of the agents.

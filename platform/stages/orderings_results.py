@@ -87,7 +87,7 @@ def _last_measured(folder: Path) -> dict[str, float]:
 
 
 def budget_of(config: Config) -> Mapping[str, int]:
-    """What a seed records and trains."""
+    """The numbers of episodes and updates of a seed, by name."""
     return {
         "demonstrations": config.collect.episodes,
         "episodes of the clone to mark": config.collect_agent.episodes,

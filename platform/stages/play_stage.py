@@ -17,7 +17,7 @@ from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run, closes_worlds
 
 SKIP = "SKIP"
-MOST_HEARD = 2_000  # characters of a teacher without a pause, after which the person is asked all the same
+MOST_HEARD = 2_000  # characters of a teacher without a pause, after which the person may type nevertheless
 HUMAN = "human"  # kind of player, as recorded
 
 

@@ -156,8 +156,8 @@ def write_films(folder: StageFolder, agent: str, films: Sequence[Film], digest: 
 
 
 def read_films(folder: StageFolder, agent: str) -> list[Film]:
-    """The pictures of an agent's probes; empty if there are none, or of another evaluation than its results, as after
-    a kill. Files of older versions do not state the digest of their results, and count.
+    """The pictures of an agent's probes; empty if there are none, or if they belong to another evaluation than its
+    results, as after a kill. Files of older versions state no digest of their results, and are accepted.
 
     Raises:
         ValueError: a file is damaged, or the pictures are of other probes than the results.
@@ -182,7 +182,7 @@ def read_films(folder: StageFolder, agent: str) -> list[Film]:
 
 
 def _digest(content: bytes) -> NDArray[np.uint8]:
-    """Of the content of a file of results; uint8 [32]."""
+    """The SHA-256 digest of the content of a file of results; uint8 [32]."""
     return np.frombuffer(hashlib.sha256(content).digest(), np.uint8)
 
 

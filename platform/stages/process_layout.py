@@ -91,11 +91,12 @@ def demonstration_source(
 
 
 def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:
-    """What to set if rounding gives `setting`, a share of lanes, far more or fewer of them; None if it does not.
+    """Advice if rounding changes the number of lanes that `setting`, a share of lanes, has; None if it hardly does.
 
     Args:
         whole: that share of the lanes of a batch.
-        each: of those of one of its `of` parts, whose number the setting `fewer` gives.
+        each: that share of the lanes of one of the batch's `of` parts.
+        fewer: the setting of the number of parts.
     """
     found = of * each
     if found <= MOST_ROUNDING * whole and whole <= MOST_ROUNDING * found:

@@ -100,7 +100,7 @@ def map_in_processes(
             raise WorkerFailed(
                 f"one of {workers} processes died: killed, perhaps for lack of memory, or crashed in a library, whose "
                 "place is printed above then. What is finished is kept, and the same command continues; the setting "
-                "`workers`, 0 for none, says how many there are"
+                "`workers` is their number, 0 for none"
             ) from broken
         except BaseException:
             held.close()  # ends the processes, so that units under way, which may hang, are not waited for
@@ -182,7 +182,7 @@ def _begin(make: Callable[[], Callable[[Any], Any]], origin: Origin, alive: Conn
 
 
 def _begin_ignoring(make: Callable[[], Callable[[Any], Any]], origin: Origin, alive: Connection) -> None:
-    """As `_begin`, of a process that ignores SIGTERM, because its state is still to be saved."""
+    """As `_begin`, in a process that ignores SIGTERM, because its state is still to be saved."""
     signal.signal(signal.SIGTERM, _ignore)  # a function, because processes that this one starts must not ignore it
     _begin(make, origin, alive)
 
@@ -213,7 +213,7 @@ def _watched() -> StallWatch:
 
 
 def _made() -> Callable[[Any], Any]:
-    """What calls the units; made at the first call."""
+    """The function that runs the units; made at the first call."""
     global _work
     assert _make_work is not None, "only processes that were started here run units"
     if _work is None:

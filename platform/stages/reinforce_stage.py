@@ -34,8 +34,8 @@ def reinforce(run: Run) -> None:
 
     Raises:
         ValueError: there are no episodes to replay or to clone.
-        CheckpointError: there is no checkpoint to start from, or no reward model, or one of them does not know the
-            words.
+        CheckpointError: there is no checkpoint to start from, or no reward model, or the vocabulary of one of them
+            lacks the words.
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce

@@ -184,7 +184,7 @@ def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]
 
 
 def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
-    """What gave the return, whatever is typed for the report."""
+    """The source of the reward in reinforcement, whatever is typed for the report."""
     reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
     reward = reinforced.get("reward") or run.config.reinforce.reward
     return REWARD_SOURCES.get(reward, reward)

@@ -46,7 +46,7 @@ def train_reward(run: Run) -> None:
 
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
-        CheckpointError: there is no checkpoint to start from, or its agent does not know the words of the episodes.
+        CheckpointError: there is no checkpoint to start from, or its vocabulary lacks the words of the episodes.
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward

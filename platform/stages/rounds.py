@@ -69,7 +69,7 @@ def replaced_settings(config: Config, stage: str) -> list[str]:
 
 
 def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:
-    """Checks that the round before has an agent. `command` says what to type for a verb.
+    """Checks that the round before has an agent. `command` returns what to type for a verb.
 
     Raises:
         StageConflict: its reinforce stage has not finished.
@@ -84,7 +84,7 @@ def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:
 
 
 def check_begun(root: Path, number: int, command: Callable[[str], str]) -> None:
-    """Checks that a stage of a later round has stored something. `command` says what to type for a verb.
+    """Checks that a stage of a later round has stored something. `command` returns what to type for a verb.
 
     Raises:
         StageConflict: none has.
@@ -94,8 +94,8 @@ def check_begun(root: Path, number: int, command: Callable[[str], str]) -> None:
 
 
 def check_newest(root: Path, number: int, command: Callable[[str], str]) -> None:
-    """Checks that no later round has begun: its agent descends from the one of this round. `command` says what to type
-    for a verb.
+    """Checks that no later round has begun, whose agent would descend from the one of this round. `command` returns
+    what to type for a verb.
 
     Raises:
         StageConflict: a later round has begun.

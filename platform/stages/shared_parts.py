@@ -72,9 +72,9 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
 
 
 def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
-    """Says that a stage begins with the agent of another stage of this run that has been stopped or is still training.
+    """Warns if a stage begins with the agent of another stage of this run that was stopped or is still training.
 
-    A training stage says it once: it keeps what it has begun with.
+    A training stage warns once, because a resumed one keeps the weights that it began with.
     """
     if is_of_run(run, name) and not run.stage(stage).has_agent and not run.stage(name).finished:
         logger.warning(
@@ -85,7 +85,7 @@ def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:
 
 
 def outgrown_start(run: Run, stage: str) -> str:
-    """Says that the agent that a training stage began with has been trained further or again since; "" if it has not.
+    """The warning that the agent that a training stage began with has been trained since; "" if it has not.
 
     Only agents of stages of this run are compared. A damaged checkpoint is not reported here.
     """
@@ -118,7 +118,7 @@ def is_of_run(run: Run, name: str) -> bool:
 
 
 def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:
-    """Describes the checkpoint that `checkpoint_of` finds, as results state whose they are.
+    """Describes the checkpoint that `checkpoint_of` finds, in the form that results state.
 
     Raises:
         CheckpointError: as `checkpoint_of`.
@@ -134,7 +134,7 @@ def refuse_trained_on(
     loaded in its place.
 
     Raises:
-        StageConflict: it has; the message says to type `verb` once the training has finished.
+        StageConflict: it has; the message is to type `verb` once the training has finished.
     """
     now = player_of(run, player["stage"], role)
     if now != player:
@@ -332,7 +332,7 @@ def dataset_actor(run: Run, what: Demonstrations, share: Share = ALONE) -> Datas
 
 
 def recorded_views(world: World, stage: str) -> ViewWriter:
-    """What describes the pictures of recordings in this world, so that the learner of `stage` can draw them.
+    """The writer of rows that describe recorded pictures of this world, from which the learner of `stage` draws them.
 
     Raises:
         Unavailable: the learner can't draw the pictures of this world.
@@ -343,7 +343,7 @@ def recorded_views(world: World, stage: str) -> ViewWriter:
 
 
 def drawable(world: World, setting: str, value: str) -> Playhouse:
-    """The world, if a GPU can draw its pictures, which `setting` asks for.
+    """The world, if a GPU can draw its pictures, which `setting` requires.
 
     Raises:
         Unavailable: it can't.

@@ -1,6 +1,6 @@
 """Marks whose times and signs are shuffled within an episode, for comparisons with the true ones.
 
-Where nearly all marks are positive, they still say that later is better: see docs/results.md.
+If nearly all marks are positive, they still teach that later is better: see docs/results.md.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class CollectConfig:
     solver: Literal["scripted", "agent"] = "scripted"  # the player of the solver: `solver`, or `checkpoint`
     checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
     setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
-    grace_steps: int = 3  # recorded after the setter is content, so that the end is visible
+    grace_steps: int = 3  # recorded after the task is done or the solver has finished
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
@@ -115,13 +115,14 @@ class RewardConfig(TrainingStageConfig):
     marked_share: float = 1.0
     # Train on marks at random times with exchanged signs, for comparisons. Held-out marks stay as they are.
     shuffle_marks: bool = False
-    from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
+    # Start from new weights; design choice: a small network that was cloned first learns less here.
+    from_scratch: bool = False
 
     def __post_init__(self) -> None:
         check_at_least(0, self, "heldout_episodes", "listening_episodes")
         check_at_least(1, self, "measure_every")
         if not 0 < self.marked_share <= 1:
-            raise ValueError(f"reward.marked_share is above 0 and at most 1, got {self.marked_share:g}")
+            raise ValueError(f"reward.marked_share must be above 0 and at most 1, got {self.marked_share:g}")
         if self.dataset.mirror and self.augmentation.mirror:
             raise ValueError(
                 f"reward.dataset.mirror={self.dataset.mirror:g} mirrors pictures, movements and words, and "
@@ -176,4 +177,4 @@ class CorpusConfig:
         if self.name and self.name not in CORPORA:
             raise ValueError(f"corpus.name={self.name!r}: one of {', '.join(CORPORA)}")
         if self.episodes is not None and self.episodes < 0:
-            raise ValueError(f"corpus.episodes is at least 0, or null for all, got {self.episodes}")
+            raise ValueError(f"corpus.episodes must be at least 0, or null for all, got {self.episodes}")

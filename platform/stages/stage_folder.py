@@ -218,8 +218,8 @@ class StageClock:
         self._write(facts)
 
     def finish(self, **facts: Any) -> None:
-        """Records that the stage is done, and these facts; not the configuration, as nothing may have been left to do,
-        and a later stage of the same command may be refused."""
+        """Records that the stage is done, and these facts. The configuration is not recorded: there may have been
+        nothing left to do, and a later stage of the same command may be refused."""
         self.check_folder()
         self._write({**facts, "finished": True})
 

@@ -22,7 +22,8 @@ class StudioLimits:
     entrances_per_minute: int = 10  # of one address
 
     def __post_init__(self) -> None:
-        wrong = [f"studio.limits.{name} is at least 1, got {value}" for name, value in vars(self).items() if value < 1]
+        limits = vars(self).items()
+        wrong = [f"studio.limits.{name} must be at least 1, got {value}" for name, value in limits if value < 1]
         if wrong:
             raise ValueError("; ".join(wrong))
 
@@ -50,7 +51,7 @@ class StudioConfig:
     def __post_init__(self) -> None:
         wrong = []
         if not 0 <= self.port <= 65535:
-            wrong.append(f"studio.port is between 0 and 65535, got {self.port}")
+            wrong.append(f"studio.port must be between 0 and 65535, got {self.port}")
         if bool(self.tls_cert) != bool(self.tls_key):
             wrong.append("studio.tls_cert and studio.tls_key belong together: give both or none")
         if self.behind_proxy and not self.origins:
@@ -80,17 +81,17 @@ class StudioConfig:
                 f"this machine, as 'studio.origins=[https://studio.example.org:{self.port}]'"
             )
         if not all(48 <= side <= 1080 for side in self.size):
-            wrong.append(f"studio.size is a height and a width between 48 and 1080 pixels, got {list(self.size)}")
+            wrong.append(f"studio.size must be a height and a width between 48 and 1080 pixels, got {list(self.size)}")
         if not 1 <= self.quality <= 100:
-            wrong.append(f"studio.quality is between 1 and 100, got {self.quality}")
+            wrong.append(f"studio.quality must be between 1 and 100, got {self.quality}")
         if self.films_gb <= 0:
-            wrong.append(f"studio.films_gb is above 0, got {self.films_gb}")
+            wrong.append(f"studio.films_gb must be above 0, got {self.films_gb}")
         if wrong:
             raise ValueError("; ".join(wrong))
 
     @property
     def scheme(self) -> str:
-        """What browsers speak to the studio itself."""
+        """The URL scheme of the studio itself."""
         return "https" if self.tls_cert else "http"
 
 
@@ -122,10 +123,11 @@ class CrowdConfig:
     films: bool = True  # whether raters fetch the pictures that a browser would show
 
     def __post_init__(self) -> None:
-        wrong = [f"crowd.{name} is at least 0" for name in ("players", "raters", "speed") if getattr(self, name) < 0]
+        negative = [name for name in ("players", "raters", "speed") if getattr(self, name) < 0]
+        wrong = [f"crowd.{name} must be at least 0" for name in negative]
         for name in ("seconds", "patience"):
             if getattr(self, name) <= 0:
-                wrong.append(f"crowd.{name} is above 0, got {getattr(self, name)}")
+                wrong.append(f"crowd.{name} must be above 0, got {getattr(self, name)}")
         if not self.players + self.raters:
             wrong.append("crowd.players and crowd.raters are both 0: nobody would come")
         if wrong:
@@ -134,7 +136,7 @@ class CrowdConfig:
 
 @dataclass(frozen=True)
 class InviteConfig:
-    """What an invitation gives."""
+    """Settings of an invitation."""
 
     roles: tuple[str, ...] = ("mark",)  # what its people may do
     study: str = ""  # that its people are led to; empty: none in particular
@@ -144,7 +146,7 @@ class InviteConfig:
     def __post_init__(self) -> None:
         if not self.roles or self.uses < 1 or self.days <= 0:
             raise ValueError(
-                f"invite.roles names at least one role, invite.uses is at least 1 and invite.days above 0, got "
+                f"invite.roles must name a role, invite.uses must be at least 1 and invite.days above 0, got "
                 f"{list(self.roles)}, {self.uses} and {self.days:g}"
             )
 

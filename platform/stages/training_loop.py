@@ -40,7 +40,7 @@ COUNTS = {"return": "episodes", "success": "episodes_judged"}  # metrics that ar
 
 
 class Diverged(ArithmeticError):
-    """A loss or a gradient is not finite. The message says how to continue."""
+    """A loss or a gradient is not finite. The message states how to continue."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
     except FloatingPointError as error:
         raise Diverged(f"{error}. {_way_out(loop.folder)}") from error
     except FileNotFoundError:
-        loop.clock.check_folder()  # names it where it was removed, and says what to do
+        loop.clock.check_folder()  # raises an error with a remedy if the folder was removed
         raise
     finally:
         tracker.close()

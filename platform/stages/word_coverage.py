@@ -43,7 +43,8 @@ def check_coverage(
     if share == 0:
         return share
     found = (
-        f"{listener} does not know {len(unknown)} of {len(counts)} {vocabulary.kind}, {share:.1%} of those spoken: "
+        f"the vocabulary of {listener} lacks {len(unknown)} of {len(counts)} {vocabulary.kind}, {share:.1%} of those "
+        "spoken: "
         f"{', '.join([*unknown][:NAMED_WORDS])}{', ...' if len(unknown) > NAMED_WORDS else ''}"
     )
     if share > MAX_UNKNOWN_SHARE:
@@ -51,7 +52,7 @@ def check_coverage(
             f"{found}. At most {MAX_UNKNOWN_SHARE:.0%} may be unknown: use an agent and a reward model that "
             "were trained on such episodes"
         )
-    logger.warning("%s; it reads them as <unknown>", found)
+    logger.warning("%s; they are read as <unknown>", found)
     return share
 
 

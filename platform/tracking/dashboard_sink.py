@@ -1,4 +1,4 @@
-"""The base class of what sends metrics to a dashboard. The record of a run is its `metrics.jsonl`."""
+"""The base class of trackers that send metrics to a dashboard. The record of a run is its `metrics.jsonl`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ log = logging.getLogger(__name__)
 
 
 class DashboardSink(Tracker):
-    """Sends rows to a dashboard. If that fails, one warning is logged and the run continues without it."""
+    """Sends rows to a dashboard. If that fails, one warning is logged and the run continues without the dashboard.
+
+    Subclasses may raise any exception in `_begin`, `_write` and `_finish`.
+    """
 
     name: str  # of the dashboard
-    turned_off: str  # the setting without it
+    turned_off: str  # the typed setting that turns it off, such as tracking.wandb=disabled
 
     def __init__(self) -> None:
         self._open = False
@@ -35,7 +38,7 @@ class DashboardSink(Tracker):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Opens it; may raise anything, as the other two."""
+        """Opens the dashboard's run."""
 
     @abstractmethod
     def _write(self, step: int, metrics: Mapping[str, float]) -> None:

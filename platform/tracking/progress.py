@@ -35,15 +35,21 @@ PLAIN_LINE_SECONDS = 15.0  # into a file, where each line is kept
 
 
 class Progress(Tracker):
-    """Shows the latest metrics; `show` maps a label to the name of its metric.
+    """Shows progress and the latest metrics as one line.
 
     On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
-    and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
-    With `leaves_out_first` they count from the first row on: before it, a training reads data and compiles. Episodes of
-    many lanes end almost together, so what is played before their first row belongs to all of them, and the first alone
-    shows no rate.
-    In a `with` block, the line is shown from the start, and long times without a row are logged with the stack of the
-    thread.
+    and the last row are always shown. In a `with` block, the line is shown from the start, and long times without a row
+    are logged with the stack of the thread.
+
+    Args:
+        total: number of steps.
+        unit: name of a step, in the plural.
+        show: the name of the metric of each label.
+        title: begins the line.
+        start: the step at which a resumed run starts; rate and time left do not count the steps before it.
+        leaves_out_first: rate and time left are counted from the end of the first step, because a training reads data
+            and compiles before it. Without it they are counted from the beginning, and shown from two steps on: the
+            episodes of many lanes end almost together, so the first one alone would show too low a rate.
     """
 
     def __init__(
@@ -94,7 +100,7 @@ class Progress(Tracker):
         self._shown_at, self._has_news = self._clock(), False
 
     def advance(self, step: int) -> None:
-        """A step is done; nothing changes if a row of its metrics has been logged."""
+        """Counts a step that is done, unless a row of its metrics has been logged."""
         if step == self._step:
             return
         self._count(step)

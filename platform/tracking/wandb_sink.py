@@ -26,7 +26,7 @@ FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync`
 
 
 class WandbSink(DashboardSink):
-    """One wandb run under `folder`, which keeps its id; unless it is `fresh`, it continues the run of the kept id.
+    """One wandb run, whose id is kept in `folder`. It continues the run of that id, unless it is `fresh`.
 
     Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values.
     """
@@ -97,8 +97,8 @@ class WandbSink(DashboardSink):
 
 
 def _has_cache() -> bool:
-    """Whether the folder of caches can be written. Without it, wandb prints its log, as in a container with a read-only
-    home."""
+    """Whether wandb's cache folder can be written. Otherwise, as in a container with a read-only home, wandb prints its
+    log."""
     try:
         Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "wandb").expanduser().mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # RuntimeError: there is no home

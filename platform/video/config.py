@@ -20,10 +20,10 @@ class ReplayConfig:
     def __post_init__(self) -> None:
         wrong = []
         if not 120 <= self.height <= 2160:
-            wrong.append(f"replay.height is between 120 and 2160 pixels, got {self.height}")
+            wrong.append(f"replay.height must be between 120 and 2160 pixels, got {self.height}")
         if not 160 <= self.width <= 3840:
-            wrong.append(f"replay.width is between 160 and 3840 pixels, got {self.width}")
+            wrong.append(f"replay.width must be between 160 and 3840 pixels, got {self.width}")
         if not 0.1 <= self.speed <= 100:
-            wrong.append(f"replay.speed is between 0.1 and 100, got {self.speed}")
+            wrong.append(f"replay.speed must be between 0.1 and 100, got {self.speed}")
         if wrong:
             raise ValueError("; ".join(wrong))

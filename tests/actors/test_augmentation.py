@@ -162,7 +162,7 @@ def test_the_same_generator_swaps_the_same() -> None:
 
 
 def test_a_share_is_a_share() -> None:
-    with pytest.raises(ValueError, match=r"reward\.augmentation\.probability is a share from 0 to 1, got 1\.5"):
+    with pytest.raises(ValueError, match=r"reward\.augmentation\.probability must be a share from 0 to 1, got 1\.5"):
         AugmentationConfig(probability=1.5)
 
 

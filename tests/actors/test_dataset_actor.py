@@ -359,7 +359,7 @@ def test_worlds_may_lack_an_image_movement_or_utterances(tmp_path: Path, parts: 
 
 
 def test_contrast_needs_more_than_one_lane() -> None:
-    with pytest.raises(ValueError, match=r"lanes is at least 2.*got 1"):
+    with pytest.raises(ValueError, match=r"lanes must be at least 2.*got 1"):
         DatasetConfig(lanes=1)
 
 

@@ -103,7 +103,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"update": 1}\n' + line + "\n", encoding="latin-1")
     for read in (JsonLines(path, key="update").read, lambda: JsonLines(path, key="update").newest(1)):
-        with pytest.raises(ValueError, match=r"ledger\.jsonl, .* is no row of ledger"):
+        with pytest.raises(ValueError, match=r"ledger\.jsonl: .* is not a row of ledger"):
             read()
 
 

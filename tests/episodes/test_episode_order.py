@@ -137,7 +137,7 @@ def test_a_kind_without_episodes_is_refused(snapshot: Snapshot) -> None:
         ({"people": 1.0}, "the kinds of episodes are human-human"),
         ({"human-agent@two": 1.0}, "as human-agent@2"),
         ({"human-human": -1.0}, "at least 0"),
-        ({"human-human": 0.0}, "one is above 0"),
+        ({"human-human": 0.0}, "one above 0"),
         ({"human-human": 1.0, "human-agent": 0.001}, "less than a hundredth"),
     ],
 )

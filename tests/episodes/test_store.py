@@ -184,7 +184,7 @@ def test_a_mark_outside_of_its_episode_is_refused(tmp_path: Path, frame: int) ->
 
 @pytest.mark.parametrize(("frame", "sign"), [(1.5, 1), (True, 1), (np.int64(4), 1), (4, 1.0), (4, np.int8(-1))])
 def test_a_mark_that_could_not_be_read_again_is_not_made(frame: Any, sign: Any) -> None:
-    with pytest.raises(ValueError, match=r"a mark's (frame|sign) is an int, got .*; write int"):
+    with pytest.raises(ValueError, match=r"a mark's (frame|sign) must be an int, got .*; write int"):
         Mark("x", "ann", frame, sign)
 
 

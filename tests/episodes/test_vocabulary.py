@@ -64,9 +64,9 @@ def test_characters_keep_case_spaces_and_punctuation(said: list[str], length: in
 
 def test_impossible_vocabularies_are_refused() -> None:
     for wrong in ({"limit": 0}, {"least_count": 0}):
-        with pytest.raises(ValueError, match=rf"agent.vocabulary.{next(iter(wrong))} is at least 1"):
+        with pytest.raises(ValueError, match=rf"agent.vocabulary.{next(iter(wrong))} must be at least 1"):
             VocabularyConfig(**wrong)
-    with pytest.raises(ValueError, match=r"agent\.tokens is one of words, characters; got 'bytes'"):
+    with pytest.raises(ValueError, match=r"agent\.tokens must be one of words, characters; got 'bytes'"):
         Vocabulary([], "bytes")  # type: ignore[arg-type]
 
 

@@ -178,7 +178,7 @@ def test_counterfactuals_are_limited_and_turned_off(worlds: list[World], probes:
     few = draw_counterfactuals(worlds[0], probes, ProbesConfig(counterfactuals=1))
     assert [(probe.kind, probe.index) for probe in few] == [(kind, 0) for kind in KINDS]
     assert draw_counterfactuals(worlds[0], probes, ProbesConfig(counterfactuals=0)) == []
-    with pytest.raises(ValueError, match="counterfactuals is at least 0"):
+    with pytest.raises(ValueError, match="counterfactuals must be at least 0"):
         ProbesConfig(counterfactuals=-1)
 
 

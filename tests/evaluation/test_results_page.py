@@ -251,7 +251,7 @@ def test_seeds_of_other_probes_are_not_joined(tmp_path: Path) -> None:
     [
         ({"evaluate.seed": 8, HOUSES_AND_WORDS: {"go": "c", "position": "d"}}, "evaluate.seed=8 (here 7). All"),
         ({"evaluate.hold_steps": 0}, "evaluate.hold_steps=0 (here 4)"),
-        ({HOUSES_AND_WORDS: {"go": "c", "position": "b"}}, "other houses and words of go, as of other settings"),
+        ({HOUSES_AND_WORDS: {"go": "c", "position": "b"}}, "other houses and words of go, by other settings"),
     ],
 )
 def test_seeds_that_played_other_probes_are_not_joined(tmp_path: Path, other: Mapping[str, Any], said: str) -> None:

@@ -62,7 +62,7 @@ def test_errors_of_libraries_are_recognized(allocates: Callable[[], object]) -> 
 
 
 def test_other_errors_get_no_line() -> None:
-    assert out_of_memory_line("interplay clone", ValueError("lanes is at least 1, got 0")) == ""
+    assert out_of_memory_line("interplay clone", ValueError("lanes must be at least 1, got 0")) == ""
 
 
 def test_a_stage_that_runs_out_of_memory_ends_with_what_to_lower(

@@ -77,7 +77,7 @@ def test_sizes_beyond_the_memory_are_refused_with_the_arithmetic(
 def test_pictures_of_sizes_that_no_agent_can_learn_from_are_refused(env: str, image: str) -> None:
     with pytest.raises(SettingsError) as found:
         compose([*env.split(), f"env.image={image}"])
-    assert f"image={image.replace(',', ', ')}: height and width are from 8 to 1024 pixels" in str(found.value)
+    assert f"image={image.replace(',', ', ')}: height and width must be from 8 to 1024 pixels" in str(found.value)
 
 
 def test_a_stage_is_held_against_the_machine_that_it_runs_on(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_containers_limit_counts_as_the_machines_memory(tmp_path: Path, limit:
 @pytest.mark.parametrize("field", ["width", "lstm", "layers", "attention_heads", "patch", "feedforward"])
 @pytest.mark.parametrize("size", [0, -1, 10**9])
 def test_sizes_of_a_network_have_limits(field: str, size: int) -> None:
-    with pytest.raises(SettingsError, match=rf"agent\.{field} is 1 to [\d,]+, got {size}"):
+    with pytest.raises(SettingsError, match=rf"agent\.{field} must be 1 to [\d,]+, got {size}"):
         compose([f"agent.{field}={size}"])
 
 
@@ -268,5 +268,5 @@ def test_sizes_of_a_network_have_limits(field: str, size: int) -> None:
     ],
 )
 def test_intervals_and_counts_have_limits(setting: str) -> None:
-    with pytest.raises(SettingsError, match="is at least"):
+    with pytest.raises(SettingsError, match="must be at least"):
         compose([setting])

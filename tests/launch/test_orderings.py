@@ -206,7 +206,7 @@ def records_differ(folder: Path, base: Path, stage: str) -> bool:
         ),
         (("variants.flat.reinforce=3", "baselines=[flat]", "reinforce.reward=world"), "variants.flat: give settings"),
         (("variants.wrong.reward.updates=3",), "variants.wrong: reward.updates"),
-        (("variants.few.reward.marked_share=0",), "marked_share is above 0"),
+        (("variants.few.reward.marked_share=0",), "marked_share must be above 0"),
         (("variants.kind.mark.rater.errors=0", "reward.raters=[rater-1]"), "add variants.kind.mark.raters=[kind]"),
         (("variants.kind.mark={raters: [kind]}",), "add reward.raters=[rater-1]"),
     ],

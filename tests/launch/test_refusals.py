@@ -332,11 +332,14 @@ def test_a_reward_service_whose_port_is_taken_is_refused_before_it_connects_to_r
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("reinforce.start=rewrad", "reinforce.start is a stage that trains an agent, or the path of a checkpoint"),
-        ("evaluate.agents.mine=reinforec", "evaluate.agents.mine is a stage that trains an agent, or the path of a"),
+        ("reinforce.start=rewrad", "reinforce.start must be a stage that trains an agent, or the path of a checkpoint"),
+        (
+            "evaluate.agents.mine=reinforec",
+            "evaluate.agents.mine must be a stage that trains an agent, or the path of a checkpoint",
+        ),
         (
             "variants.mine.reinforce.start=rewrad",
-            "reinforce.start is a stage that trains an agent, or the path of a checkpoint",
+            "reinforce.start must be a stage that trains an agent, or the path of a checkpoint",
         ),
         ("reward.start=collect", "Known: clone, clone-setter, reinforce, reward."),
         ("evaluate.kinds=[goo]", "evaluate.kinds names goo; playhouse has go, lift"),

@@ -36,7 +36,7 @@ def test_settings_without_effect_or_gpu_under_ray_are_refused(typed: str, told: 
 @pytest.mark.parametrize("limit", ["start_limit", "restart_window", "control_limit", "stall_limit"])
 @pytest.mark.parametrize("typed", ["inf", "0", "2e9"])
 def test_time_limits_that_no_timer_takes_are_refused(limit: str, typed: str) -> None:
-    with pytest.raises(SettingsError, match=rf"runtime.{limit} is above 0 and at most 1,000,000,000 seconds"):
+    with pytest.raises(SettingsError, match=rf"runtime.{limit} must be above 0 and at most 1,000,000,000 seconds"):
         compose(["runtime=ray", f"runtime.{limit}={typed}"])
     compose(["runtime=ray", f"runtime.{limit}=1e9"])
 

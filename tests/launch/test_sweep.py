@@ -231,7 +231,7 @@ def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest
 
 def test_no_run_starts_if_one_combination_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.lanes=1,0"]) == 2
-    assert "collect: lanes is at least 1, got 0" in capsys.readouterr().err
+    assert "collect: lanes must be at least 1, got 0" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
 
 
@@ -296,7 +296,7 @@ def test_slurm_is_allowed_with_its_commands(
         (tmp_path / command).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["sweep", "collect", *TINY, "collect.lanes=1,0", "hydra/launcher=slurm"]) == 2
-    assert "collect: lanes is at least 1, got 0" in capsys.readouterr().err  # what is refused next
+    assert "collect: lanes must be at least 1, got 0" in capsys.readouterr().err  # what is refused next
 
 
 @pytest.mark.parametrize("file", sorted(LAUNCHERS.glob("*.yaml")), ids=lambda file: file.stem)

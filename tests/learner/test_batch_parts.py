@@ -109,7 +109,7 @@ def test_lanes_that_cannot_be_divided_are_refused() -> None:
     agent = tiny_agent(LineWorld())
     with pytest.raises(ValueError, match=r"accumulate=3 does not divide the 4 demonstrated lanes"):
         learner_of(agent, accumulate=3).update(demonstrated=demonstrated_rows(agent, 0))
-    with pytest.raises(ValueError, match="accumulate is at least 1 part, got 0"):
+    with pytest.raises(ValueError, match="accumulate must be at least 1 part, got 0"):
         LearnerConfig(accumulate=0)
 
 

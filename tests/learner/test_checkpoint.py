@@ -205,7 +205,7 @@ def test_a_file_that_this_user_may_not_read_is_not_called_damaged(tmp_path: Path
 
 def test_keeping_no_checkpoint_is_refused(tmp_path: Path) -> None:
     save(tmp_path, 1)
-    with pytest.raises(ValueError, match="keep is at least 1"):
+    with pytest.raises(ValueError, match="keep must be at least 1"):
         save(tmp_path, 2, keep=0)
     found = checkpoint.latest(tmp_path)
     assert found is not None and found.step == 1

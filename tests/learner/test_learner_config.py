@@ -83,9 +83,9 @@ def test_the_gradient_is_clipped_if_configured() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"learning_rate": 0.0}, "learning_rate is above 0"),
-        ({"gradient_clip": 0.0}, "gradient_clip is above 0"),
-        ({"warm_up": -1}, "warm_up is at least 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"gradient_clip": 0.0}, "gradient_clip must be above 0"),
+        ({"warm_up": -1}, "warm_up must be at least 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(setting: dict[str, float], message: str) -> None:

@@ -154,7 +154,7 @@ def test_at_a_time_limit_the_value_of_the_last_row_follows(reading: Literal["boo
 
 
 def test_an_unknown_ratio_is_refused() -> None:
-    with pytest.raises(ValueError, match="ratio is one of joint, head, action, none; got 'frame'"):
+    with pytest.raises(ValueError, match="ratio must be one of joint, head, action, none; got 'frame'"):
         ObjectiveConfig(ratio="frame")  # type: ignore[arg-type]
 
 

@@ -186,8 +186,8 @@ def test_a_device_that_is_not_here_is_refused() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"device": "gpu"}, r"device is one of auto, cpu, cuda, .*'gpu'"),
-        ({"recompute": -1}, "recompute is at least 0"),
+        ({"device": "gpu"}, r"device must be one of auto, cpu, cuda, .*'gpu'"),
+        ({"recompute": -1}, "recompute must be at least 0"),
     ],
 )
 def test_switches_that_cannot_be_are_refused(setting: dict[str, Any], message: str) -> None:

@@ -169,7 +169,7 @@ def test_unknown_cues_and_modifiers_are_named() -> None:
         SetterConfig(sample_by="cues", cues={"dance": 1.0}),
         SetterConfig(sample_by="cues", modifiers={"dance": 1.0}),
     ):
-        with pytest.raises(ValueError, match=r"dance, which number line does not know"):
+        with pytest.raises(ValueError, match=r"dance, which number line does not have"):
             ScriptedSetter(config, np.random.default_rng(0)).sample_task(NumberLine())
 
 

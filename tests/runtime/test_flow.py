@@ -255,7 +255,7 @@ def test_settings_of_ray_are_refused_without_ray() -> None:
     assert "set runtime.unrolls_per_batch to a number that divides it" in error_message(
         "runtime=ray", "runtime.actors=5"
     )
-    assert "runtime.num_buffers is at least 2" in error_message("runtime=ray", "runtime.num_buffers=1")
+    assert "runtime.num_buffers must be at least 2" in error_message("runtime=ray", "runtime.num_buffers=1")
     assert "leave them out" in error_message("runtime=ray", "runtime.address=auto", "runtime.cpus=4")
     few = ("runtime=ray", "runtime.max_lag=0", "runtime.actors=2", "runtime.unrolls_per_batch=8")
     assert "set runtime.in_flight=4" in error_message(*few)

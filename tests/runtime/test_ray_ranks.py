@@ -111,7 +111,7 @@ def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("runtime=ray", "runtime.learners=0"), "runtime.learners is at least 1, got 0"),
+        (("runtime=ray", "runtime.learners=0"), "runtime.learners must be at least 1, got 0"),
         (
             ("runtime=ray", "runtime.learners=2", "runtime.learner.gpus=0.5"),
             "share a GPU; set runtime.learner.gpus=1",

@@ -186,14 +186,14 @@ def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: Lear
     report = (context.crashes.folder / "actor-0.txt").read_text()
     assert (
         "s (runtime.stall_limit=5) for an unroll from actor-0, " in report
-        and "from actor-0, which says: makes" in report
+        and "from actor-0, which reports: makes" in report
     )
     assert "sleep_in_unroll" in report and "config abc, episodes of its last unroll: episode-0\n" in report
     stacks = context.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()
     assert "Thread" in (stacks / "actor-1.txt").read_text()
     own = (stacks / "learner.txt").read_text()  # the learner is this process here
-    assert own.startswith("says: waits, for ") and " in restart_stalled\n" in own
+    assert own.startswith("reports: waits, for ") and " in restart_stalled\n" in own
 
 
 def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:

@@ -70,9 +70,9 @@ def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
 def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> None:
     message = error_of_hanging_learner(tmp_path, wait_on_event)
     stacks = tmp_path / "crashes" / "stacks"
-    assert f": it says: learns; the stack of every worker is in {stacks}" in message
+    assert f": it reports: learns; the stack of every worker is in {stacks}" in message
     assert " in wait_on_event\n" in (stacks / "learner.txt").read_text()
-    assert "learner says: learns, for " in (stacks / "blocked.txt").read_text()
+    assert "learner reports: learns, for " in (stacks / "blocked.txt").read_text()
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def test_reinforcement_refuses_it_before_it_plays(
 
 
 def test_a_name_that_is_no_device_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"actors\.device is one of auto, cpu, cuda"):
+    with pytest.raises(SettingsError, match=r"actors\.device must be one of auto, cpu, cuda"):
         opened(tiny(tmp_path, "actors.device=gpu"))
 
 

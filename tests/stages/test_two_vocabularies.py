@@ -87,7 +87,8 @@ def test_reinforcement_of_an_agent_with_more_words_runs_and_names_what_is_lost(
     reward.write_text(json.dumps(fields))
     interplay("reinforce", [*tiny(root), f"reinforce.start={other}"])
     assert all(np.isfinite(row["reward_mean"]) for row in rows(root / "run" / "reinforce" / "metrics.jsonl"))
-    assert re.search(rf"the reward model of .* does not know 1 of .*: {rare}; it reads them as <unknown>", caplog.text)
+    lacks = rf"the vocabulary of the reward model of .* lacks 1 of .*: {rare}; they are read as <unknown>"
+    assert re.search(lacks, caplog.text)
 
 
 @pytest.mark.parametrize(("verb", "setting"), [("reinforce", "reinforce.start"), ("reward", "reward.start")])
@@ -100,7 +101,7 @@ def test_an_agent_that_lacks_most_of_the_words_is_refused(
     other = with_vocabulary(rewarded / "run", tmp_path / "other", strangers)
     (root / "run" / verb / "stage.json").unlink(missing_ok=True)
     said = refused(verb, [*tiny(root, "run.seed=2"), f"{setting}={other}"], capsys)
-    assert re.search(r"the agent of .* does not know (\d+) of \1 words, 100.0% of those spoken", said)
+    assert re.search(r"the agent of .* lacks (\d+) of \1 words, 100.0% of those spoken", said)
     assert "At most 20% may be unknown" in said
 
 
@@ -139,5 +140,5 @@ def test_an_agent_from_elsewhere_without_the_words_is_not_evaluated(
     other = with_vocabulary(rewarded / "run", tmp_path / "other", Vocabulary([f"x{word}" for word in words]))
     interplay("reinforce", tiny(root, "reinforce.training.updates=1"))
     said = refused(verb, tiny(root, f"evaluate.agents.other={other}"), capsys)
-    assert re.search(rf"the agent of {re.escape(str(tmp_path))}.* does not know \d+ of \d+ words", said)
+    assert re.search(rf"the agent of {re.escape(str(tmp_path))}.* lacks \d+ of \d+ words", said)
     assert not list((root / "run" / verb).glob("*.json*")) or not (root / "run" / verb / "bc.json").exists()

@@ -67,7 +67,7 @@ def test_a_connection_that_falls_silent_does_not_keep_the_seat(tmp_path: Path) -
         lines = logged(studio)
     assert ending["why"] == "left"
     (line,) = lines
-    assert line.startswith(f"I session {session}: the {seat} has given no sign of life for ")
+    assert line.startswith(f"I session {session}: nothing was received from the {seat} for ")
     assert line.endswith(" s, though its connection is open")
 
 

@@ -68,7 +68,7 @@ def test_a_run_without_people_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_person_is_listed_and_then_forgotten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = tmp_path / "run"
     person, mark = marked(root)
-    assert "knows no person 'p-nobody'" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
+    assert "has no person 'p-nobody'" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
     with open_studio(root, env=ENV) as studio:
         said = refused("forget", [person, *tiny(tmp_path, "forget.confirm=true")], capsys)
         assert "nothing is deleted" in said and "/desk/studies" in said

@@ -268,7 +268,7 @@ def test_an_unknown_reason_ends_the_socket(tmp_path: Path) -> None:
         copilot.send("reason", reason="bored")
         while copilot.receive() is not None:
             pass
-        assert "a reason is one of wrong_thing" in copilot.socket.close_reason
+        assert "a reason must be one of wrong_thing" in copilot.socket.close_reason
 
 
 def test_seats_of_a_scripted_solver_and_another_setter_are_allowed(tmp_path: Path) -> None:

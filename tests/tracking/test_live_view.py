@@ -152,7 +152,7 @@ def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) ->
     file.write_text("".join(f"{format_line}\n" for format_line in lines) + '{"step": 9, "lo')  # as a kill leaves it
     assert JsonLines(file, key="step").newest(200) == list(read_metrics(file))[-200:]
     file.write_text("nonsense\n")
-    with pytest.raises(ValueError, match="near its end, is no row of metrics: 'nonsense'"):
+    with pytest.raises(ValueError, match="a line near its end is not a row of metrics: 'nonsense'"):
         JsonLines(file, key="step").newest(200)
 
 

@@ -68,7 +68,7 @@ def test_a_missing_file_is_no_run_without_rows(tmp_path: Path) -> None:
 def test_a_spoilt_file_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\nhello\n{"step": 2}\n')
-    with pytest.raises(ValueError, match="line 2 is no row of metrics: 'hello'"):
+    with pytest.raises(ValueError, match="line 2 is not a row of metrics: 'hello'"):
         MetricsFile(path, resume_step=9)
     assert path.read_text().startswith('{"step": 1}\nhello')
 

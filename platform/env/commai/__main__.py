@@ -146,7 +146,7 @@ def _constructed(made: type[Any], offered: Mapping[str, Any], option: str) -> An
     try:
         signature(made).bind(**given)
     except TypeError as missing:
-        raise ValueError(f"{option} {made.__name__}: {missing}; write a subclass that knows its arguments") from missing
+        raise ValueError(f"{option} {made.__name__}: {missing}; write a subclass that sets them") from missing
     return made(**given)
 
 

@@ -118,7 +118,7 @@ def load_class(dotted: str) -> type[Any]:
     try:
         found = getattr(module, name)
     except AttributeError as missing:
-        if hasattr(module, "__getattr__"):  # which makes classes by name, and says what a name consists of
+        if hasattr(module, "__getattr__"):  # it makes classes by name; its error states the form
             raise ValueError(f"{dotted}: {missing}") from missing
         classes = [other for other, value in vars(module).items() if _is_offered(module, other, value)]
         raise ValueError(f"{dotted}: {module_name} has no class {name!r}.{did_you_mean(name, classes)}") from missing

@@ -65,7 +65,7 @@ class IncrementalSearch:
 
 
 class Shape:
-    """What the parsed pattern says about its matches."""
+    """Properties of a pattern's matches, read from the parsed pattern."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         parsed = _parser.parse(pattern.pattern, pattern.flags)

@@ -161,12 +161,12 @@ class IntervalTaskScheduler(TaskScheduler):
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} is made of numbers, got {value!r}")
+        raise ValueError(f"{name} must consist of numbers, got {value!r}")
     return value
 
 
 def _pairs(name: str, value: Any) -> Sequence[Sequence[Any]]:
     pairs: Sequence[Sequence[Any]] = value
     if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-        raise ValueError(f"{name} is a list of pairs, got {value!r}")
+        raise ValueError(f"{name} must be a list of pairs, got {value!r}")
     return pairs

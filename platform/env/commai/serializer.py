@@ -60,7 +60,7 @@ class IdentitySerializer(_StatelessSerializer):
         """
         token = tokens[-1]
         if not isinstance(token, str) or len(token) != 1:
-            raise ValueError(f"a token is one character here, got {token!r}")
+            raise ValueError(f"a token must be one character, got {token!r}")
         return token, len(tokens)
 
 
@@ -148,7 +148,7 @@ class GeneralSerializer(_StatelessSerializer):
         """
         symbol = self.i2s.get(tokens[-1])
         if symbol is None:
-            raise ValueError(f"a token is an index from {min(self.i2s)} to {max(self.i2s)} here, got {tokens[-1]!r}")
+            raise ValueError(f"a token must be an index from {min(self.i2s)} to {max(self.i2s)}, got {tokens[-1]!r}")
         return symbol, len(tokens)
 
 
@@ -338,7 +338,7 @@ def _bytes(bits: str) -> bytes:
 
 def _no_bit(tokens: Iterable[Any]) -> ValueError:
     other = next(token for token in tokens if token not in ("0", "1"))
-    return ValueError(f"a token is '0' or '1' here, got {other!r}")
+    return ValueError(f"a token must be '0' or '1', got {other!r}")
 
 
 def _bits(text: str) -> str:

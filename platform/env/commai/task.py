@@ -92,7 +92,7 @@ def _decorator(event: type[Any], condition: Callable[[Any], Any]) -> Decorator:
         if isinstance(handler, MethodType):
             return BoundHandler(handler.__func__, (Trigger(event, condition, handler.__func__),))
         if not callable(handler):
-            raise TypeError(f"a handler is a function of (self, event), got {handler!r}")
+            raise TypeError(f"a handler must be a function of (self, event), got {handler!r}")
         setattr(handler, ATTRIBUTE, (*triggers_of(handler), Trigger(event, condition, handler)))
         return handler
 

@@ -62,7 +62,7 @@ class CommAIConfig:
         if not self.alphabet.isascii():
             raise ValueError(f"alphabet={self.alphabet!r}: ASCII only, since a step is eight bits")
         if self.instances < 1 or self.silence < 2:
-            raise ValueError(f"instances={self.instances} is at least 1, silence={self.silence} at least 2")
+            raise ValueError(f"instances={self.instances} must be at least 1, silence={self.silence} at least 2")
         if self.interface == "characters" and not self.config:
             _check_alphabet(task_sets.task_classes(self.tasks), self)
 

@@ -1,7 +1,7 @@
 """Tasks of a Playhouse, drawn from the true state of the house: instructions and questions by kind or by cue.
 
-By kind, things are named by color and category ("the red ball"), or as `name_weights` says. What an instruction names
-is the only thing of its description, within reach, and not yet as requested. Questions are about the room that the
+By kind, things are named by color and category ("the red ball"), or by `name_weights`. The thing that an instruction
+names is the only one of its description, within reach, and not yet as requested. Questions are about the room that the
 solver is in.
 """
 

@@ -207,5 +207,5 @@ def _check_position(position: Sequence[float] | None) -> None:
     if not inside or not abs(pitch) <= 90 or not math.isfinite(yaw):
         raise ValueError(
             f"start_position={tuple(position)}: x and z go from {-limit} to {limit}, y from 0 to {dynamics.CEILING}, "
-            "pitch from -90 to 90, and yaw is finite"
+            "pitch from -90 to 90, and yaw must be finite"
         )

@@ -121,7 +121,7 @@ def to_dense(blocks: Iterable[Sequence[int]]) -> Grid:
         except (TypeError, ValueError, OverflowError):
             found = []
         if found != list(block):
-            raise ValueError(f"block {number} is {tuple(block)}; x, y, z and id are whole numbers")
+            raise ValueError(f"block {number} is {tuple(block)}; x, y, z and id must be whole numbers")
         cell = (y, x + MIDDLE, z + MIDDLE)
         if not in_zone(cell):
             raise ValueError(

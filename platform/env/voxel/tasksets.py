@@ -139,9 +139,9 @@ class TaskSet(_Listed):
             names = list(map(str, preset)) if isinstance(preset, Sequence) else [str(preset)]
         unknown = [name for name in names if name not in own and name not in GOLD_COUNTS]
         if unknown or not names:
+            wrong = f"has no {', '.join(unknown)}" if unknown else "got an empty list"
             raise ValueError(
-                f"TaskSet does not know {', '.join(unknown) or 'an empty list'}; presets: {', '.join(PRESETS)}; "
-                f"structures: C1 to C157, {', '.join(own)}"
+                f"TaskSet {wrong}; presets: {', '.join(PRESETS)}; structures: C1 to C157, {', '.join(own)}"
             )
         return names
 

@@ -60,7 +60,7 @@ class ActorStream(ABC, Generic[Filled]):
         )
 
     def _read_workers(self) -> None:
-        """Updates what is read from all workers; of many, not at every update."""
+        """Updates the metrics that are read from all workers, less often the more workers there are."""
         now, workers = time.monotonic(), self._all_workers()
         if now - self._read_at < STATUS_SECONDS_PER_WORKER * len(workers):
             return
@@ -100,7 +100,7 @@ class ActorStream(ABC, Generic[Filled]):
             self._add(pipeline, pending, pending.message)
 
     def _stall_check_due(self) -> bool:
-        """Whether to look for overdue results again: often compared with the limit, and not at every event."""
+        """Whether to look for overdue results again: not at every event, but often compared with the limit."""
         now = time.monotonic()
         if now - self._stalls_checked_at < min(STALL_CHECK_SECONDS, self._config.stall_limit / 20):
             return False

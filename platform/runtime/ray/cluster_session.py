@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 NOTICE_SECONDS = 20.0  # after which a start that is not over is logged
-SLOW_HEAD_SECONDS = 10.0  # without an answer, on a busy machine, of the head of a cluster that is started here
-RESTARTED_HEAD_SECONDS = 20.0  # that others may need to restart the head of their cluster; Ray gives them 60
+SLOW_HEAD_SECONDS = 10.0  # that the head of a cluster that is started here may take to answer on a busy machine
+RESTARTED_HEAD_SECONDS = 20.0  # that the restart of the head of another cluster may take; Ray allows 60
 # Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
 # minute of a small run. 0 turns that off. A value that is already set is kept.
 TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
@@ -47,18 +47,18 @@ HTTP2_HEADER_BYTES, HTTP2_SETTINGS = 9, 4  # of a frame; its type, the fourth by
 MAX_PORT = 65_535
 PORTS_HINT = "The port of a head is 6379 by default; 8265 is that of Ray's dashboard, and 10001 that of the Ray client"
 MIN_TEMPORARY_MB = 10  # free for a cluster that is started here: its sockets, and logs of some minutes
-RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
+RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # in Ray's error message
 
 Started = TypeVar("Started")
 
 
 class ClusterError(ValueError):
-    """No usable cluster. The message says what to type."""
+    """There is no usable cluster. The message states what to type."""
 
 
 @dataclass
 class ClusterSession:
-    """A connection to a cluster. For a connection of others, all is taken to be well."""
+    """A connection to a cluster. If it existed before, its addresses are unknown, and nothing is reported as lost."""
 
     raylet: str | None = None  # the socket of Ray's process on this machine
     head: str | None = None  # HOST:PORT of the cluster's `gcs_server`
@@ -82,13 +82,13 @@ class ClusterSession:
 
     @property
     def head_answers(self) -> bool:
-        """Whether the head answers at this moment. What asks it, as ending an actor, would wait for it otherwise."""
+        """Whether the head answers now. Calls that need it, such as ending an actor, would otherwise block."""
         return self.head is None or answers(self.head)
 
     @property
     def head_is_lost(self) -> bool:
-        """Whether the head has not answered for `head_patience`. Ray ends this process and all workers a minute after
-        the head has ended, without a word."""
+        """Whether the head has not answered for `head_patience`. A minute after the head has ended, Ray ends this
+        process and all workers without a message."""
         now = time.monotonic()
         if self.head_answers:
             self._head_heard = now

@@ -57,7 +57,8 @@ class Completions:
         return len(ended)
 
     def _look_for_lost(self) -> None:
-        """Ray's thread that hands over results can't run Python in a process without memory, and says nothing then."""
+        """Raises MemoryError if results have arrived that were not handed over: Ray's thread for that fails silently in
+        a process without memory."""
         waiting = {reference: future for future, reference in self._under_way.items() if not future.done()}
         arrived = ray.wait(list(waiting), num_returns=len(waiting), timeout=0)[0] if waiting else []
         late = [waiting[reference] for reference in arrived]

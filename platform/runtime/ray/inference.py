@@ -4,10 +4,9 @@
        |                                    ^    |
        '-- play unroll n, version v ----> actors '-- decisions
 
-Its process holds the weights, with which its successor is started, and every request carries all else that the
-response depends on. So a restart loses no unroll, and changes none: clients retry on the replacement when the server
-process dies. Where the server draws pictures, it also keeps the houses that requests show, and asks for those that it
-lacks.
+A restarted server gets the same weights, and a request carries everything else that the response depends on. A restart
+therefore neither loses nor changes an unroll: clients retry on the replacement when the server process dies. If the
+server draws pictures, it also keeps the houses that requests show, and has clients send those that it lacks.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ Prefetched = TypeVar("Prefetched")
 
 
 def lack_of_room(placement: WorkerPlacement) -> str:
-    """Continues a message about a process that does not answer where the cluster has not reserved the resources of all
-    workers, as after the loss of a node: none of them is started before; else empty."""
+    """The end of a message about a process that does not answer, if the cluster has not reserved the resources of all
+    workers, as after the loss of a node: no worker starts before that. Otherwise empty."""
     untyped: Any = placement_group_table
     return "" if untyped(placement.group)["state"] == "CREATED" else f"; {NO_ROOM}"
 
@@ -88,8 +88,10 @@ class LearnerContext:
         return worker
 
     def pace_heartbeats(self) -> None:
-        """Bounds the requests for heartbeats to all workers together; a message carries one, too. A worker that hangs
-        reads its clock only for them, and a `RunningClock` needs that often enough."""
+        """Sets the time between two heartbeat requests to a worker, which limits their rate over all workers.
+
+        Messages carry a heartbeat as well, but a worker that hangs reads its `RunningClock` only on request, and has to
+        read it at least every `MAX_GAP_SECONDS`."""
         seconds = max(HEARTBEAT_POLL_SECONDS, len(self.workers) / HEARTBEAT_POLLS_PER_SECOND)
         seconds = min(seconds, MAX_GAP_SECONDS / 2)
         for worker in self.workers:

@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 REPORT_POLL_SECONDS = 0.25  # between two polls of the learner
 STATUS_SECONDS = 0.5  # between two writes of status.json
-HEAD_POLL_SECONDS = 2.0  # between two questions whether Ray's head is there
+HEAD_POLL_SECONDS = 2.0  # between two checks of Ray's head
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class _LearnerProcess:
         learner = report.workers[0]
         if not learner.activity.startswith(WAITING):  # while it waits, it monitors the workers that it waits for
             starts = learner.activity == STARTING_ACTIVITY
-            self._check_stall(learner.activity_seconds, f"says: {learner.activity}", starts=starts)
+            self._check_stall(learner.activity_seconds, f"reports: {learner.activity}", starts=starts)
 
     def _check_stall(self, seconds: float, what: str, *, starts: bool) -> None:
         config = self._work.config

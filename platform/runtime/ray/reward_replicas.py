@@ -44,7 +44,7 @@ class ScoreRequest:
     unroll: ObjectRef[Any]  # to the unroll's message
     lane_state: LaneState
     tries: int = 1
-    reply: Future[list[ScoredUnroll]] | None = None  # of the reference, if it is watched: it is then fetched already
+    reply: Future[list[ScoredUnroll]] | None = None  # with the fetched results, if the reference is watched
 
 
 class Replicas:
@@ -78,7 +78,7 @@ class Replicas:
         return self.ask_together([(unroll, lane_state)])[0]
 
     def ask_together(self, unrolls: Sequence[tuple[ObjectRef[Any], LaneState]]) -> list[ScoreRequest]:
-        """Requests the scores of unrolls in one call of a replica, which takes one after another.
+        """Requests the scores of unrolls in one call of a replica, which scores one after another.
 
         `unrolls` are references to their messages, with the states of their lanes before them.
 

@@ -42,7 +42,7 @@ def limit_torch_threads(threads: int) -> None:
 
 @contextmanager
 def exit_as_error() -> Iterator[None]:
-    """Raises a `RuntimeError` in place of `SystemExit`, as of a world that calls `sys.exit`: Ray would end the process,
+    """Raises a `RuntimeError` in place of `SystemExit`, as when a world calls `sys.exit`: Ray would end the process,
     and the traceback would be lost."""
     try:
         yield
@@ -112,9 +112,9 @@ class Worker(WorkerProcess):
             return replace(result, heartbeat=self._heartbeat.read()) if isinstance(result, WorkerReply) else result
 
     def call_each(self, method: str, activity: str, others: Sequence[Any], *firsts: Any) -> list[Any]:
-        """Calls a method once for each of `firsts`, followed by its one of `others`: several calls for one of Ray's.
+        """Calls a method with each pair of `firsts` and `others`, in one Ray call; returns the results in order.
 
-        Each is an activity of its own. `firsts` may be object references, which Ray resolves.
+        Each call is an activity of its own. `firsts` may be object references, which Ray resolves.
         """
         return [self.call(method, activity, first, other) for first, other in zip(firsts, others, strict=True)]
 
@@ -133,7 +133,7 @@ class Worker(WorkerProcess):
 def dump_process_stacks(heartbeat: Heartbeat, file: TextIO) -> str:
     """Writes the stack trace of every thread of this process to `file`; returns a description of its activity."""
     reading = heartbeat.read()
-    words = f"says: {reading.activity}, for {reading.activity_seconds:.0f} s (pid {reading.pid})"
+    words = f"reports: {reading.activity}, for {reading.activity_seconds:.0f} s (pid {reading.pid})"
     file.write(f"{words}\n")
     file.flush()
     faulthandler.dump_traceback(file, all_threads=True)

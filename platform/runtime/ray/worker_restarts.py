@@ -103,7 +103,7 @@ class WorkerHandle:
         self.completed = 0
         self.restarts = 0
         self.incarnation = 0  # number of processes started so far
-        self.failure_line = ""  # the line of its last failure that says what failed
+        self.failure_line = ""  # `error_line` of its last failure
         self._make = make
         self._placement = placement
         self._crashes = crashes

@@ -1,4 +1,4 @@
-"""An agent in a seat, as the process of a session sees it: it asks the process of the agents, and needs no torch."""
+"""An agent in a seat of a session: requests its actions from the process of the agents, and needs no torch."""
 
 from __future__ import annotations
 

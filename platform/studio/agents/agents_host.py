@@ -1,4 +1,4 @@
-"""The process of the agents as the web process sees it: started when it is needed, and made again where it has died."""
+"""Handle of the web process on the process of the agents: starts it when needed, and again if it has died."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXIT_SECONDS = 10.0
 
 
 class AgentRefused(ValueError):
-    """This agent can't play here; the message says why."""
+    """This agent can't play here; the message states why."""
 
 
 class AgentsHost:

@@ -69,7 +69,7 @@ class AgentsServer:
             connection.close()
 
     def _gather(self) -> None:
-        """Takes in what other sessions ask within a few milliseconds."""
+        """Collects the requests of other sessions for a few milliseconds, to decide in one batch."""
         until = time.monotonic() + GATHER_SECONDS
         seats = sum(len(seats) for seats in self._seats.values())
         while len(self._asked) < seats and (left := until - time.monotonic()) > 0:

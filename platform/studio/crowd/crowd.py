@@ -27,7 +27,7 @@ CODE_SECONDS = 3600.0
 ENTRANCE_SECONDS = 2.0  # before another try where too many enter at once
 JOIN_SECONDS = 30.0  # for people to stop
 POLL_SECONDS = 0.1
-LOOK_SECONDS = 1.0  # between two looks whether the studio is there
+LOOK_SECONDS = 1.0  # between two checks that the studio is running
 TOO_MANY = 429
 
 
@@ -46,7 +46,7 @@ class Crowd:
         self._shared = CrowdShared(run, config, CrowdTruth(run.root), self.report)
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> CrowdReport:
-        """Admits everyone, and returns what they did after `seconds`, once `stopped` says so, or without a studio."""
+        """Admits everyone; returns what they did once `seconds` are over, `stopped` returns True or the studio ends."""
         began = time.monotonic()
         players = self._entered("play", self._config.players, stopped)
         raters = self._entered("mark", self._config.raters, stopped)

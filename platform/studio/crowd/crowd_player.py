@@ -22,8 +22,8 @@ from interplay.studio.live.session_journal import SUFFIX
 from interplay.studio.live.stand_in import SETTER_TASKS
 
 FAILURES = (LiveRefused, OSError, HTTPException, WebSocketException)  # of a studio that is restarted, or refuses
-LOBBY_SECONDS = 0.25  # between two signs of life
-SILENCE_SECONDS = 0.5  # after which a player without news gives a sign of life
+LOBBY_SECONDS = 0.25  # between two visits
+SILENCE_SECONDS = 0.5  # without a message, after which a player sends one, so that it does not count as away
 RETRY_SECONDS = 0.5
 
 
@@ -124,7 +124,7 @@ class Seat:
             if message is None:
                 if socket.socket.close_code is not None:
                     raise LiveRefused(f"the socket of the {self._role} ended: {socket.socket.close_reason}")
-                socket.send("release")  # nothing is held: a sign of life
+                socket.send("release")  # keeps the connection alive; nothing is held
             elif message["kind"] == "end":
                 self._over()
                 return

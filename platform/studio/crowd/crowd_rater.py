@@ -1,5 +1,5 @@
 """A synthetic rater: takes one item after another, watches its film, and marks what the scripted rater would mark; in a
-study of judging it says whether the test of the task held, with the errors of its marks."""
+study of judging it reports whether the test of the task held, with the errors of its marks."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ class CrowdReport:
             self._seconds[what].append(seconds)
 
     def error(self, error: Exception) -> None:
-        """Counts an error by its words."""
+        """Counts an error by its type and message."""
         with self._lock:
             self.errors[f"{type(error).__name__}: {error}"[:200]] += 1
 
     def acknowledged(self, mark: str) -> None:
-        """Notes a mark that the studio said is safe."""
+        """Records the id of a mark that the studio has confirmed as stored."""
         with self._lock:
             self.marks.append(mark)
 

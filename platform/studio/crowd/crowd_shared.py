@@ -1,4 +1,4 @@
-"""What the people of a crowd share."""
+"""State that the people of a crowd share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What synthetic raters know in addition to the pages: the episode of an item, and the tasks that were asked.
+"""Ground truth for synthetic raters, which the pages do not show: the episode of an item, and the tasks in it.
 
 People at the studio see an item without its origin. A synthetic rater needs the true progress, so it looks up the
 episode of an item in the files of the run, and of a continuation whether the test of its task held. Requests of
@@ -33,7 +33,7 @@ class ItemTruth:
 
 
 class CrowdTruth:
-    """The run's files as synthetic people read them. `root` is the run's folder."""
+    """Reads the ground truth from the files of the run in the folder `root`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""Rows of bins as inputs of a person: held keys and the way of the pointer, which `SeatInput` turns into rows again."""
+"""Rows of bins as inputs of a person: held keys and pointer movements, the inverse of `SeatInput`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interplay.env.world import Movement, WorldSpec
 
 
 class RowInputs:
-    """The hands of a synthetic player.
+    """Encodes the movements of a synthetic player as held keys and pointer movements.
 
     Args:
         controls: of the seat, as `hello` names them.

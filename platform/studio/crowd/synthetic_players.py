@@ -32,7 +32,7 @@ class Turn:
 
 
 class SyntheticSetter:
-    """Asks for feasible tasks, watches whether they are done, and says so by verdicts."""
+    """Asks for feasible tasks, watches whether they are done, and sends verdicts."""
 
     def __init__(
         self, config: SetterConfig, rng: np.random.Generator, truth: CrowdTruth, requests: OpenRequests, session: str

@@ -24,7 +24,7 @@ ATTEMPTS = 2  # a request that ended the process twice is not made a third time
 
 
 class FilmFailed(RuntimeError):
-    """The film can't be drawn; the message says why."""
+    """The film can't be drawn; the message states why."""
 
 
 class FilmsUnavailable(FilmFailed):
@@ -80,7 +80,7 @@ class FilmLibrary:
         shutil.rmtree(self._place(source), ignore_errors=True)
 
     def keep_only(self, sources: Iterable[FilmSource]) -> None:
-        """Forgets the films of all other recordings, as of those that were replaced. May be called from any thread."""
+        """Forgets the films of all other recordings, such as replaced ones. May be called from any thread."""
         known = {self._place(source) for source in sources}
         cached = {film for film in self._folder.iterdir() if film.is_dir()} if self._folder.exists() else set()
         for film in (cached | {file.parent for file in list(self._drawing)}) - known:

@@ -30,7 +30,7 @@ KEPT_EPISODES = 4  # whose moments stay in memory
 
 
 class FilmWorker:
-    """Draws what is asked; keeps the moments of the last episodes, which are costly to execute."""
+    """Draws the requested parts of films; keeps the moments of the last episodes, which are costly to execute."""
 
     def __init__(self, height: int, quality: int) -> None:
         self._height = height

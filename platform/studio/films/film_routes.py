@@ -49,7 +49,7 @@ def _add_routes(path: str, find: Callable[..., FilmSource], failure: str = "") -
 
     @router.get(f"{path}/film")
     async def film(studio: Studio, source: FilmSource = found) -> dict[str, Any]:
-        """What the film consists of."""
+        """The parts of the film, as JSON."""
         with _drawing(failure):
             plan = await studio.films.plan(source)
         return dict(plan)

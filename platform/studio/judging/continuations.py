@@ -127,7 +127,7 @@ class Continuations:
             state = _state(file)
             if file not in self._digests or self._digests[file][0] != state:
                 self._digests[file] = state, recording_digest(file)
-        except (OSError, KeyError, TypeError):  # as of a recording that is being deleted
+        except (OSError, KeyError, TypeError):  # for example, the recording is being deleted
             return None
         place = str(folder.relative_to(self._root))
         return RecordedContinuation(place, agent, scenario, number, kind, succeeded, self._digests[file][1])

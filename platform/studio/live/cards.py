@@ -14,7 +14,7 @@ FREE = "Ask the other player for anything, or ask a question."
 
 @dataclass(frozen=True)
 class Card:
-    """What one card says, and by which cue and modifier."""
+    """The text of one card, and its cue and modifier."""
 
     text: str
     cue: str | None = None

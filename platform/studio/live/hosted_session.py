@@ -1,4 +1,4 @@
-"""A session as the web process sees it: its process, its sockets, and the people in its seats."""
+"""A live session in the web process: the process of its world, its sockets, and the people in its seats."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EARLY_OUTCOMES = {"left": "partner_left", "void": "partner_left", "failed": "tec
 
 
 class HostedSession:
-    """One session. `over` is called once with its last message.
+    """One session. `over` is called once, with the session and the last message of its process.
 
     Phases: lobby (until every person is there), countdown, playing, paused (a person is away, or the process is being
-    made again), ended.
+    restarted), ended.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class HostedSession:
         self.settings = settings
         self.phase = "lobby"
         self.since = time.monotonic()  # of the phase
-        self._why = ""  # it is in this phase
+        self._why = ""  # the reason for the phase
         self.viewers: dict[str, list[Viewer]] = {seat: [] for seat in SEATS}
         self.started: dict[str, Any] | None = None
         self.ended: dict[str, Any] | None = None
-        self.left_off: float | None = None  # when an earlier start of the studio last played it, until it is played on
+        self.left_off: float | None = None  # when an earlier start of the studio last played it, until it continues
         self._over = over
         self._connect_agents = connect_agents
         self._symbols: dict[str, str] = {}  # by role, also while the process is made again
@@ -115,7 +115,7 @@ class HostedSession:
             self.send(kind="end", why=why)
 
     def leave(self, seat: str) -> None:
-        """A person leaves: a setter ends the episode, others as `live.on_leave` says."""
+        """A person leaves: a setter ends the episode, others do what `live.on_leave` sets."""
         if seat == SETTER or not self._replace([seat]):
             self.end("setter" if seat == SETTER else "left", [seat])
 
@@ -269,7 +269,7 @@ class HostedSession:
             self.send(kind="pause", on=False)
 
     def _away(self, now: float) -> list[str]:
-        """The seats whose person has no socket, or has given no sign of life."""
+        """The seats whose person has no socket, or from which nothing was received for `live.away_seconds`."""
         limit = self.settings.live.away_seconds if self.settings.live.clock == "real" else float("inf")
         return [seat for seat in self.people if not any(now - viewer.seen <= limit for viewer in self.viewers[seat])]
 
@@ -279,7 +279,7 @@ class HostedSession:
         if seen is None:
             return f"the {seat} has left the page or lost the connection, and has not come back"
         silent = time.monotonic() - seen
-        return f"the {seat} has given no sign of life for {silent:.0f} s, though its connection is open"
+        return f"nothing was received from the {seat} for {silent:.0f} s, though its connection is open"
 
     def _enter(self, phase: str, why: str) -> None:
         self.phase, self.since, self._why = phase, time.monotonic(), why

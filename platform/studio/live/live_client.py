@@ -51,7 +51,7 @@ class LiveVisitor:
         return self._ask(Request(self.origin + path))
 
     def fetch(self, path: str) -> bytes:
-        """Gets bytes, as of a film. Raises LiveRefused."""
+        """Gets bytes, such as those of a film. Raises LiveRefused."""
         return self._answer(Request(self.origin + path))
 
     def enter(self, code: str) -> str:
@@ -70,7 +70,7 @@ class LiveVisitor:
             if state["state"] == "no_agent":
                 raise LiveRefused(state.get("text", "the agent of this study can't play now"))
             time.sleep(POLL_SECONDS)
-        raise LiveRefused(f"no session within {seconds:g} s; the lobby says {state}")
+        raise LiveRefused(f"no session within {seconds:g} s; the state of the lobby is {state}")
 
     def sit(self, session: str, seat: str) -> LivePlayer:
         """Opens the socket of a seat."""

@@ -42,7 +42,7 @@ UNTYPED = ("Cc", "Cs")  # Unicode categories that no keyboard types: control cha
 
 
 class Visit(Strict):
-    """A sign of life from the lobby of a study."""
+    """A request that the page of a waiting person sends each second, to the lobby of a study."""
 
     ready: bool = False
     study: str = FIRST_PLAY.name
@@ -98,7 +98,7 @@ async def consent(agreement: PlayConsent, studio: Studio, person: SomePlayer) ->
 
 @router.post("/api/live/join")
 async def join(visit: Visit, live: Sessions, studio: Studio, person: SomePlayer) -> dict[str, Any]:
-    """Waits for a partner; the page asks each second. Names the session once there is one."""
+    """Waits for a partner; the page repeats the request each second. Returns the session once there is one."""
     study = _study(studio, person, visit.study)
     if (seated := _seated(live, person)) is not None:
         return seated
@@ -260,7 +260,7 @@ class SeatReader:
                 self._hosted.send(kind=kind)
             case "reason", {"reason": str(why)} if seat == COPILOT and plays and len(message) == 1:
                 if why not in REASONS:
-                    raise BadMessage(f"a reason is one of {', '.join(REASONS)}")
+                    raise BadMessage(f"a reason must be one of {', '.join(REASONS)}")
                 self._hosted.send(kind=kind, reason=why)
             case "leave", {} if plays and not message:
                 self._hosted.leave(seat)

@@ -9,7 +9,7 @@ from typing import Any
 
 from interplay.stages.live_config import PERSON, LiveConfig
 
-GONE_SECONDS = 5.0  # without a sign of life
+GONE_SECONDS = 5.0  # without a visit
 RETURN_SECONDS = 120.0  # of absence that keep one's place: browsers let a page in the background act once a minute
 READY_SECONDS = 20.0  # for both to press it
 
@@ -36,7 +36,7 @@ class Lobby:
         self._last_role: dict[str, str] = {}
 
     def visit(self, person: str, *, ready: bool, now: float | None = None) -> dict[str, Any]:
-        """A sign of life of a person that waits; what its page shows, and whether a session has just been opened."""
+        """A visit of a person that waits; returns what its page shows, and whether a session has just been opened."""
         now = time.monotonic() if now is None else now
         self._drop_gone(now)
         mine = self._waiting.setdefault(person, self._gone.pop(person, _Waiting(person, now, now)))
@@ -92,7 +92,7 @@ class Lobby:
         return {"state": "session"}
 
     def _drop_gone(self, now: float) -> None:
-        """Leaves out people without a sign of life, and forgets those that have not come back."""
+        """Leaves out people without a recent visit, and forgets those that have not come back."""
         for person in [name for name, each in self._waiting.items() if now - each.seen > GONE_SECONDS]:
             self._gone[person] = self._waiting.pop(person)
             self._gone[person].matched = None

@@ -1,9 +1,9 @@
 """The journal of a live session: what is needed to execute it again after a kill, one JSON line a step.
 
-The first line is the head: the settings, the id of the episode and the state of its start. Then each step has a line
-with its rows, its utterances and a hash of where they led, and what people typed and judged has lines of its own, so
-that a kill loses the frames of the step under way and nothing else. The last line says why the session ended. Lines are
-forced to disk each second. One process at a time writes a journal.
+The first line holds the settings, the id of the episode and its initial state. Each step has a line with its rows, its
+utterances and a hash of the resulting state, and typed texts and verdicts have lines of their own, so a kill loses only
+the frames of the current step. The last line states why the session ended. Lines are forced to disk each second. One
+process at a time writes a journal.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class SessionHost:
                 self._resume()
             case "input":
                 self._input(seat, message)
-            case "say" if self._begun:  # what comes earlier would be taken for words of the journal
+            case "say" if self._begun:  # earlier words would be confused with those of the journal
                 self._session.say(seat, message["text"], message["id"], message["problem"])
             case "verdict":
                 self._session.judge(message["verdict"])

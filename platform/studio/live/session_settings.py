@@ -1,4 +1,4 @@
-"""What a live session is: its world, its seats, its length; JSON on the way to the process that runs it."""
+"""Settings of a live session: its world, its seats, its length. They are sent as JSON to the process that runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENT, HUMAN = "agent", "human"  # kinds of players, as episodes name them
 
 @dataclass(frozen=True)
 class SessionSettings:
-    """One session. `seats` says by seat what holds it: "person", "scripted" or the path of an agent's checkpoint."""
+    """One session. `seats` maps each seat to "person", "scripted" or the path of an agent's checkpoint."""
 
     session: str
     store: str  # folder of the episode store

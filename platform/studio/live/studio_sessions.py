@@ -93,7 +93,7 @@ class StudioSessions:
         self.agents.close()
 
     async def prepare(self, study: Study) -> dict[str, Any] | None:
-        """Has the agents of the next session loaded; what the lobby says as long as they are not there."""
+        """Starts loading the agents of the next session; returns what the lobby shows until they are loaded."""
         for seat, agent in self._agents_of(study):
             check = self._checks.get((agent, seat))
             if check is None:

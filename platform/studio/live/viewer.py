@@ -1,4 +1,4 @@
-"""One socket of a seat, as the web process sends to it."""
+"""One socket of a seat, to which the web process sends messages and pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Viewer:
 
     def __init__(self, websocket: WebSocket, seat: str) -> None:
         self.websocket, self.seat = websocket, seat
-        self.seen = time.monotonic()  # last sign of life
+        self.seen = time.monotonic()  # when the last message was received
         self._messages: deque[dict[str, Any]] = deque()
         self._picture: bytes | None = None
         self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
@@ -56,9 +56,9 @@ class Viewer:
         self._sent.clear()
 
     def lag(self) -> float:
-        """For how long the oldest picture on the way had been on the way at the last sign of life, in seconds.
+        """The time in seconds from sending the oldest picture that is not yet shown to the last message received.
 
-        It is 0 while the page loads. A page without a sign of life is away, not slow.
+        It is 0 while the page loads. A page that sends nothing is away, not slow.
         """
         return max(0.0, self.seen - self._sent[0][1]) if self._sent and not self._loading else 0.0
 

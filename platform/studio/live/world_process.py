@@ -1,4 +1,4 @@
-"""The process of a session's world, as the web process starts it and speaks to it."""
+"""Handle of the web process on the process of a session's world: starts it and exchanges messages with it."""
 
 from __future__ import annotations
 

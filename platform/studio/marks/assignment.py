@@ -77,7 +77,7 @@ class Assignments:
         return _assignment(rows[0]) if rows else None
 
     def open_one(self, person: str, study: str) -> Assignment | None:
-        """What the person has not ended yet; its lease begins again."""
+        """The assignment that the person has not ended yet, if any; its lease begins again."""
         rows = self._database.rows(
             "SELECT * FROM assignments WHERE person = ? AND study = ? AND state = 'open' ORDER BY created",
             person,
@@ -105,9 +105,9 @@ class Assignments:
         return [_assignment(row) for row in rows]
 
     def wanted(self, person: str, study: Study, recordings: Sequence[str]) -> list[str]:
-        """Those of a study's recordings that this person may be given next.
+        """The recordings of a study that this person may be given next.
 
-        What the person has had is not offered again, skipped recordings included, nor what has enough raters, nor what
+        Left out are recordings that the person has had, skipped ones included, those with enough raters, and those that
         someone called unusable.
         """
         had = self.of_person(person, study.name)
@@ -130,11 +130,11 @@ class Assignments:
         return have, min(study.goal or len(usable), len(usable)) * study.raters
 
     def taken(self, study: str) -> Counter[str]:
-        """By episode, the number of people that have marked it in a study or are doing so."""
+        """The number of people that have marked each episode in a study or are doing so."""
         return self._people_by_episode(study, "state = 'finished' OR (state = 'open' AND expires > ?)", time.time())
 
     def finished(self, study: str) -> Counter[str]:
-        """By episode, the number of people that have marked it in a study."""
+        """The number of people that have marked each episode in a study."""
         return self._people_by_episode(study, "state = 'finished'")
 
     def unusable(self, study: str) -> set[str]:

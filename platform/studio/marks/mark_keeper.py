@@ -47,7 +47,7 @@ class MarkKeeper:
         """Keeps a mark with the details of how it was set. One on an utterance replaces the earlier mark on it.
 
         Raises:
-            RefusedMark: see there.
+            RefusedMark: the mark can't be kept; the message states why.
         """
         with self._adding:
             self._add(given, meta, mark, details)

@@ -67,7 +67,7 @@ def summary(studio: Studio, person: Someone) -> dict[str, Any]:
 def download(studio: Studio, person: Someone) -> Response:
     """Everything that is kept of the person, as one JSON file.
 
-    It leaves out what raters must not know: the kind of an unfinished item, the answers of golds, and the agents that
+    It leaves out what raters must not see: the kind of an unfinished item, the answers of golds, and the agents that
     were judged. The marks of unfinished items are among those `shown` alone, because only some kinds are kept in the
     store.
     """
@@ -145,7 +145,7 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played or can't be
     read, and the suites from which scenarios of these episodes could not be removed."""
     studio.database.write("DELETE FROM logins WHERE person = ?", person)  # first: nothing more comes from its pages
-    _unsign_flags(studio, person)
+    _remove_from_flags(studio, person)
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
     episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
@@ -174,11 +174,11 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     return kept_in
 
 
-def _unsign_flags(studio: StudioContext, person: str) -> None:
+def _remove_from_flags(studio: StudioContext, person: str) -> None:
     """Removes a pseudonym from the reasons for which recordings are left out."""
     for episode, reason in studio.store.flags().items():
-        if (unsigned := without(reason, person)) != reason:
-            studio.store.change({"change": "flag", "episode": episode, "reason": unsigned})
+        if (rest := without(reason, person)) != reason:
+            studio.store.change({"change": "flag", "episode": episode, "reason": rest})
 
 
 def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgement]:
@@ -187,7 +187,7 @@ def judgements_of(studio: StudioContext, person: str) -> list[ContinuationJudgem
 
 
 def _forget_other_films(studio: StudioContext) -> None:
-    """Removes the films of recordings that are not there any more, as of agents that have continued again."""
+    """Removes the films of recordings that no longer exist, for example because an agent has continued again."""
     entries = studio.store.entries(EpisodeFilter(flagged=True))
     stored = (FilmSource(studio.store.root / entry.path, entry.sha256) for entry in entries)
     studio.films.keep_only([*stored, *studio.continuations.film_sources()])

@@ -84,7 +84,7 @@ class StudioDatabase:
             return self._connection.execute(query, values).fetchall()
 
     def insert(self, table: str, conflict: Literal["ABORT", "IGNORE", "REPLACE"] = "ABORT", /, **values: Any) -> None:
-        """Adds a row. `conflict` says what happens where its key exists: an error, nothing, or the row is replaced."""
+        """Adds a row. If its key exists, `conflict` selects an error, no change, or replacement of the row."""
         columns, places = ", ".join(values), ", ".join("?" for _ in values)
         self.write(f"INSERT OR {conflict} INTO {table} ({columns}) VALUES ({places})", *values.values())
 

@@ -59,7 +59,7 @@ class Opened(Strict):
 
 @router.get("/studies")
 def studies(studio: Studio, _: Researcher) -> dict[str, Any]:
-    """The newest version of every study with its progress. `scores` says by study what is wrong with its scores."""
+    """The newest version of every study with its progress. `scores` has, by study, what is wrong with its scores."""
     listed = []
     for study in studio.studies.newest():
         if study.is_live:
@@ -93,7 +93,7 @@ async def keep_study(
 
 
 def _check(studio: StudioContext, study: Study) -> None:
-    """Refuses, by 422, a study in which people could not take part as it says."""
+    """Refuses, by 422, a study in which people could not take part as described."""
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
         raise HTTPException(

@@ -37,7 +37,7 @@ class Strict(BaseModel):
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:
-    """Accepts texts that match a pattern as a whole; `rule` says it in words, with an example."""
+    """Accepts texts that match a pattern as a whole; `rule` is the error message, with an example."""
 
     def matched(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -47,10 +47,10 @@ def matching(pattern: str, rule: str) -> AfterValidator:
     return AfterValidator(matched)
 
 
-def problems_of(errors: Iterable[Mapping[str, Any]], most: int = 5) -> str:
-    """The first of pydantic's errors as one line, each with its field, without the value that was given."""
+def problems_of(errors: Iterable[Mapping[str, Any]]) -> str:
+    """The first five of pydantic's errors as one line, each with its field, without the value that was given."""
     found = []
-    for each in itertools.islice(errors, most):
+    for each in itertools.islice(errors, 5):
         said = IN_WORDS.get(each["type"], each["msg"]).removeprefix("Value error, ")
         field = ".".join(str(part)[:40] for part in each["loc"])
         found.append(f"{field}: {said}" if field else said)

@@ -66,7 +66,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _misunderstood(request: Request, error: Exception) -> Response:
-    """Says which field is wrong, without repeating what was sent."""
+    """The response to an invalid request: names the wrong field, without repeating what was sent."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     sent = request.headers.get("content-type", "none")

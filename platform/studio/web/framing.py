@@ -54,7 +54,7 @@ class Connection:
         self.closed = False
 
     def fileno(self) -> int:
-        """For `select`."""
+        """The file descriptor, for `select`."""
         return self._socket.fileno()
 
     def close(self) -> None:

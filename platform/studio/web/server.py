@@ -51,7 +51,7 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
     """The web process, once it serves; it ends with the block. `quiet` drops what it prints to standard output.
 
     Raises:
-        ValueError: it ends, and what it prints to standard error says why, or it does not serve in time.
+        ValueError: it ends, after printing the reason to standard error, or it does not serve in time.
     """
     address = served.folder / ADDRESS
     before = _written(address)
@@ -60,7 +60,7 @@ def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Po
         until = time.monotonic() + START_SECONDS
         while _written(address) == before:
             if process.poll() is not None:
-                raise ValueError("the studio did not start; what it printed above says why")
+                raise ValueError("the studio did not start; it has printed the reason above")
             if time.monotonic() > until:
                 raise ValueError(
                     f"the studio has not started within {START_SECONDS:g} s, as on a machine whose cores are busy; "

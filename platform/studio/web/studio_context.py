@@ -1,4 +1,4 @@
-"""What the routes of the studio share: the run, the database, the people, the limits. One per web process."""
+"""State that the routes of the studio share: the run, the database, the people, the limits. One per web process."""
 
 from __future__ import annotations
 

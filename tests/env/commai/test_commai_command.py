@@ -62,7 +62,7 @@ def test_an_error_of_the_learner_leaves_results_and_a_log(
     monkeypatch.syspath_prepend(str(tmp_path))
     root = logging.getLogger()
     before = (root.level, [*root.handlers])
-    with pytest.raises(ValueError, match="a token is '0' or '1' here, got 'x'"):
+    with pytest.raises(ValueError, match="a token must be '0' or '1', got 'x'"):
         main([str(config), "-l", "nonsense.Nonsense", "-o", str(tmp_path / "r"), "--log-dir", str(tmp_path / "log")])
     assert (root.level, root.handlers) == before, "the process goes on to log to the folder"
     assert "trials: 0" in (tmp_path / "r").read_text()

@@ -186,13 +186,13 @@ def test_a_threshold_that_is_met_counts_anew() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: IncrementalTaskScheduler(["a"], "two"), "success_threshold is made of numbers, got 'two'"),
+        (lambda: IncrementalTaskScheduler(["a"], "two"), "success_threshold must consist of numbers, got 'two'"),
         (lambda: SequentialTaskScheduler(SayA()), "needs a list of at least one task, got SayA"),
-        (lambda: DependenciesTaskScheduler(["a"], ["a"]), r"tasks_dependencies is a list of pairs, got \['a'\]"),
-        (lambda: IntervalTaskScheduler(["a"], [5]), r"intervals is a list of pairs, got \[5\]"),
-        (lambda: IntervalTaskScheduler(["a"], [["x", 5]]), "intervals is made of numbers, got 'x'"),
+        (lambda: DependenciesTaskScheduler(["a"], ["a"]), r"tasks_dependencies must be a list of pairs, got \['a'\]"),
+        (lambda: IntervalTaskScheduler(["a"], [5]), r"intervals must be a list of pairs, got \[5\]"),
+        (lambda: IntervalTaskScheduler(["a"], [["x", 5]]), "intervals must consist of numbers, got 'x'"),
         (lambda: IntervalTaskScheduler(["a", "b"], [[0, 1], [3, 4]]), "no task has an interval that contains draw 2"),
-        (lambda: GridWorld(init_pos=7), "init_pos is a pair of whole numbers, got 7"),
+        (lambda: GridWorld(init_pos=7), "init_pos must be a pair of whole numbers, got 7"),
         (lambda: MovingTask(World()), "MovingTask takes place in a GridWorld"),
         (lambda: load_class("tasks.micro.small_comp.ReverseXTask")(max_string_length=2.5), "whole number"),
     ],

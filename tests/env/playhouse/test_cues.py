@@ -112,9 +112,9 @@ def test_each_cue_has_six_phrasings_and_more() -> None:
 
 def test_unknown_names_are_refused_with_those_that_there_are() -> None:
     tasks = tasks_of(StillHouse(BARE))
-    with pytest.raises(ValueError, match="knows no cue 'dance'; its cues are touch, activity"):
+    with pytest.raises(ValueError, match="has no cue 'dance'; its cues are touch, activity"):
         tasks.sample_by_cue("dance", None, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="knows no modifier 'loudly'; its modifiers are by_color"):
+    with pytest.raises(ValueError, match="has no modifier 'loudly'; its modifiers are by_color"):
         tasks.sample_by_cue("lift", "loudly", np.random.default_rng(0))
 
 

@@ -327,7 +327,7 @@ def test_a_cue_is_stored_with_its_task() -> None:
     for cue in site.tasks().cues:
         task = site.tasks().sample_by_cue(cue, None, rng)
         assert task.to_json()["cue"] == cue
-    with pytest.raises(ValueError, match="knows no cue"):
+    with pytest.raises(ValueError, match="has no cue"):
         site.tasks().sample_by_cue("sing", None, rng)
 
 

@@ -196,7 +196,7 @@ def test_chats_fit_their_space() -> None:
         ({"right_scale": "2"}, "no number"),
         ({"start_position": 5}, "pitch, yaw"),
         ({"start_position": (float("nan"), 0, 0, 0, 0)}, "from -7.5 to 7.5"),
-        ({"start_position": (0, 0, 0, 0, float("inf"))}, "yaw is finite"),
+        ({"start_position": (0, 0, 0, 0, float("inf"))}, "yaw must be finite"),
         ({"resolution": (4, 64)}, "each at least 8"),
         ({"start_position": (0, 0, 0)}, "pitch, yaw"),
         ({"start_position": (8, 0, 0, 0, 0)}, "from -7.5 to 7.5"),

@@ -240,7 +240,7 @@ def test_a_malformed_gold_structure_is_refused(tmp_path: Path, text: str, fault:
 def test_without_a_copy_a_gold_structure_says_what_to_fetch() -> None:
     with pytest.raises(ValueError, match=r"fetch github.com/prashant-jayan21"):
         TaskSet("C8")
-    with pytest.raises(ValueError, match="does not know C158"):
+    with pytest.raises(ValueError, match="has no C158"):
         TaskSet(["C158"])
     with pytest.raises(ValueError, match="an empty list"):
         TaskSet([])

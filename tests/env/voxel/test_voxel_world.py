@@ -220,7 +220,7 @@ def test_a_world_that_shows_does_not_step() -> None:
         ({"colors": ("red",)}, "least to most"),
         ({"colors": ("red", "red", "blue"), "blocks": (1, 2)}, "twice"),
         ({"colors": ("rad", "blue", "green", "red", "purple")}, "did you mean|Did you mean"),
-        ({"image": (4, 4)}, "height and width are from 8 to 1024 pixels"),
+        ({"image": (4, 4)}, "height and width must be from 8 to 1024 pixels"),
         ({"field_of_view": 170.0}, "10 to 150"),
         ({"data": "x"}, "targets="),
         ({"control": "swim"}, "swim"),

@@ -64,7 +64,7 @@ class GridWorld(World):
             known = ", ".join(self.valid_directions)
             raise ValueError(f"a learner faces {known}, not {init_direction!r}: set init_direction to one of these")
         if not isinstance(init_pos, list | tuple) or [type(at) for at in init_pos] != [int, int]:
-            raise ValueError(f"init_pos is a pair of whole numbers, got {init_pos!r}")
+            raise ValueError(f"init_pos must be a pair of whole numbers, got {init_pos!r}")
         self._init_pos = init_pos
         self._init_direction = init_direction
 

@@ -76,8 +76,8 @@ class Category:
     density: float = 120.0  # kg / m^3 of the proxies
 
 
-def box(offset: XYZ, half: XYZ, paint: str = "main", yaw: float = 0.0) -> BodyPart:
-    return BodyPart("box", offset, half, paint, yaw=yaw)
+def box(offset: XYZ, half: XYZ, paint: str = "main") -> BodyPart:
+    return BodyPart("box", offset, half, paint)
 
 
 def ellipsoid(offset: XYZ, half: XYZ, paint: str = "main", yaw: float = 0.0) -> BodyPart:

@@ -133,7 +133,7 @@ def sample_cued_task(
     """Draws a task of one of the cue's kinds, in words that satisfy the modifier.
 
     Raises:
-        InfeasibleTask: no task fits; the message says why.
+        InfeasibleTask: no task fits; the message states why.
     """
     wording = _Wording(context, modifier)
     refusals: list[str] = []

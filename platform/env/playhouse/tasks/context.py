@@ -65,7 +65,7 @@ class TaskContext:
         """Draws one of the choices with equal probability.
 
         Raises:
-            InfeasibleTask: there is no choice; `reason` says why.
+            InfeasibleTask: there is no choice; `reason` is the message.
         """
         if not choices:
             raise self.refusal(reason)

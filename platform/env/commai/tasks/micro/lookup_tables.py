@@ -81,7 +81,7 @@ def task_class(name: str) -> type[_LookupTask]:
     """The task class of this name.
 
     Raises:
-        ValueError: no such task; says what a name consists of.
+        ValueError: no such task; the message states the form of a name.
     """
     found = NAME.fullmatch(name)
     chain = tuple(int(number) for number in found[4].split("_")) if found else ()

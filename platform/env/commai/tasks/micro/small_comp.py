@@ -55,7 +55,7 @@ class _FunctionTask(SequenceTask):
     def __init__(self, world: World | None = None, max_string_length: int = 6) -> None:
         super().__init__(world=world)
         if not isinstance(max_string_length, int) or max_string_length < 1:
-            raise ValueError(f"max_string_length is a whole number of at least 1, got {max_string_length!r}")
+            raise ValueError(f"max_string_length must be a whole number of at least 1, got {max_string_length!r}")
         self.max_string_length = max_string_length
 
     def limit_of(self, message: str, answer: str, width: int) -> int:
