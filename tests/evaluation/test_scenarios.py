@@ -244,6 +244,7 @@ def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.
     assert json.loads((folder / "bc.json").read_text()) == found, "the same seed, the same continuations"
 
 
+@pytest.mark.slow
 def test_workers_continue_alike_whatever_their_number(
     cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

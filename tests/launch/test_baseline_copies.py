@@ -38,6 +38,7 @@ def test_a_baseline_leaves_the_dashboard_of_its_run_alone(cloned: Path, tmp_path
     assert (clone / "wandb_run_id").read_text() == "of-the-clone"
 
 
+@pytest.mark.slow
 def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_run(
     rewarded: Path, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_more_recordings_outdate_a_baseline_only_where_its_run_would_learn_from_
         train_baselines(run)
 
 
+@pytest.mark.slow
 def test_baselines_of_stages_that_were_trained_from_the_start_again_are_refused(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

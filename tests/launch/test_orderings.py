@@ -153,6 +153,7 @@ VARIANTS = (
 )
 
 
+@pytest.mark.slow
 def test_variants_train_what_they_change_beside_the_snapshots_of_their_run(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     run = opened(tiny(root, *VARIANTS))

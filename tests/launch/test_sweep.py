@@ -160,6 +160,7 @@ def test_a_round_is_swept_by_its_number(tmp_path: Path, capsys: pytest.CaptureFi
     assert "round takes the number of a round" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "launcher",
     [[], pytest.param(["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"], marks=pytest.mark.slow)],

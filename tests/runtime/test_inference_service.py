@@ -200,6 +200,7 @@ def test_a_stopped_service_is_restarted_and_answers_pending_requests(context: Le
     assert ASKS in (context.crashes.folder / "stacks/blocked.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_terminated_service_is_restarted_without_waiting_for_the_stall_limit(context: LearnerContext) -> None:
     pair = ActorWithService(context, fake_workers.EchoInference)
     assert (pair.unroll(0, version=5).arrays["row"] == 5).all()

@@ -73,6 +73,7 @@ def test_a_killed_rank_loses_no_saved_progress(cloned: Path, tmp_path: Path, cap
     assert "continues from its newest checkpoint" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_failing_rank_releases_the_others(tmp_path: Path) -> None:
     # The first step of a process has taken 70 s on a busy machine.
     config = RuntimeConfig("ray", learners=2, start_limit=300, stall_limit=300, learner=Resources(cpus=0.2))

@@ -83,6 +83,7 @@ def test_the_same_error_after_a_restart_ends_the_run(
     assert failures(context, raises, rf"^actor-0 was restarted and raised the same error again(.|\n)*{error}") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raises", [raise_of_a_connection, raise_another])
 def test_an_error_that_may_pass_uses_all_restarts(context: LearnerContext, raises: Callable[[], object]) -> None:
     assert failures(context, raises, r"more often than runtime\.restarts=2") == 3
@@ -115,6 +116,7 @@ def test_what_ends_a_process_without_an_error_is_explained(
     assert re.search(f"actor-0 went down and is restarted, .*: {explained}", caplog.text)
 
 
+@pytest.mark.slow
 def test_a_full_disk_of_the_temporary_folder_explains_what_ended_a_process(
     context: LearnerContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

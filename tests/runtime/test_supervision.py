@@ -67,6 +67,7 @@ def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
     return message
 
 
+@pytest.mark.slow
 def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> None:
     message = error_of_hanging_learner(tmp_path, wait_on_event)
     stacks = tmp_path / "crashes" / "stacks"

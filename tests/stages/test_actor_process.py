@@ -60,6 +60,7 @@ def assert_same_runs(one: Path, other: Path) -> None:
         assert rows(one / "run/reinforce" / name) == rows(other / "run/reinforce" / name), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [OWN, "runtime.actor_process=false"])
 def test_a_killed_run_resumes_bit_for_bit_wherever_its_actor_is(
     rewarded: Path, unbroken: Path, tmp_path: Path, again: str
@@ -71,6 +72,7 @@ def test_a_killed_run_resumes_bit_for_bit_wherever_its_actor_is(
     assert_same_runs(unbroken, killed)
 
 
+@pytest.mark.slow
 def test_a_stop_of_all_processes_saves_the_state_of_the_actor(
     rewarded: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, momen
     assert opened(settings).stage("collect").record()["steps"] == steps, "those before the kill once"
 
 
+@pytest.mark.slow
 def test_a_killed_recording_of_recurring_houses_continues_with_the_requests_it_lacks(tmp_path: Path) -> None:
     recurring = ["collect.episodes=5", "collect.houses=2", "collect.heldout=1", "collect.lanes=1"]
     whole = tiny(tmp_path / "whole", *recurring)
@@ -281,6 +282,7 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     assert read_films(folder, "bc")
 
 
+@pytest.mark.slow
 def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
@@ -327,6 +329,7 @@ def contents(settings: list[str]) -> list[dict[str, bytes]]:
     ]
 
 
+@pytest.mark.slow
 def test_workers_record_the_same_episodes_whatever_their_number(straight: list[str], tmp_path: Path) -> None:
     one, two = (tiny(tmp_path / count, f"collect.workers={count}", "mark.workers=2") for count in ("1", "2"))
     for settings in (one, two):

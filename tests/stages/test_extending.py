@@ -48,6 +48,7 @@ def test_more_episodes_extend_a_finished_recording(tmp_path: Path, workers: int)
     assert (record["finished"], record["episodes"], record["heldout_episodes"]) == (True, 6, 3)
 
 
+@pytest.mark.slow
 def test_an_extension_that_was_stopped_continues(cloned: Path, tmp_path: Path) -> None:
     settings = tiny(copied(cloned, tmp_path), *MORE)
     result = run_and_signal(["collect", *settings], signal.SIGKILL, AfterCall(APPENDED, 1), tmp_path / "log")

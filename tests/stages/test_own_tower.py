@@ -102,6 +102,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_agent_with_the_tower_of_the_documentation_goes_through_all_stages(package: Path, tmp_path: Path) -> None:
     interplay("demo", tiny(tmp_path, "agent.image_tower=my_towers:Patches"))
     found = [checkpoint.latest(tmp_path / "run" / stage / "checkpoints") for stage in ("reward", "reinforce")]

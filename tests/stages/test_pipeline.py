@@ -98,6 +98,7 @@ def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path:
         assert logged - (ELSE_ZERO if stage != "reinforce" else set()) == expected - OF_QUESTIONS - silent, stage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["metrics.md", "extending.md"])
 def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
     page: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -266,7 +267,7 @@ def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
 @pytest.mark.parametrize(
     "house",
     [
-        pytest.param(("env.id=BabyAI-GoToLocal-v0",), id="words-and-pictures"),
+        pytest.param(("env.id=BabyAI-GoToLocal-v0",), id="words-and-pictures", marks=pytest.mark.slow),
         pytest.param(("env.id=CartPole-v1", "env.instruction=balance the pole", "env.success_return=8"), id="vectors"),
     ],
 )
@@ -283,6 +284,7 @@ def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path, house: tuple
     assert "Return of an episode" in (tmp_path / "run" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     settings = ["experiment=demo", *tiny(tmp_path, "collect.episodes=6", "collect.heldout=3", "evaluate.kinds=[go]")]
     interplay("collect", settings)

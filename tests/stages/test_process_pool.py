@@ -57,6 +57,7 @@ def stopping_to_debug(stopped: Callable[[], bool] | None = None) -> Callable[[in
     return lambda unit: breakpoint()
 
 
+@pytest.mark.slow
 def test_a_breakpoint_in_a_process_says_where_it_works() -> None:
     # In a process of its own: the server that forks the pool's processes keeps the environment of its start, in which
     # Ray may have set the variable.
@@ -97,6 +98,7 @@ def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:
     assert "WorkerFailed: one of 1 processes died" in said
 
 
+@pytest.mark.slow
 def test_signals_of_the_terminal_reach_no_process_of_a_pool() -> None:
     script = Path(__file__).with_name("interrupted_pool.py")
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
@@ -120,6 +122,7 @@ def test_a_stop_that_also_ends_the_processes_is_no_failure(tmp_path: Path) -> No
         list(map_in_processes(partial(terminated, begun), [0, 1], workers=1))
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed_pool.py")
     quiet = subprocess.DEVNULL  # processes that outlive the test would keep its output open

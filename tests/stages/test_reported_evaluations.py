@@ -14,6 +14,7 @@ from interplay.episodes.episode import DONE, Prompt
 from interplay.evaluation.live_judgements import EVALUATION
 
 
+@pytest.mark.slow
 def test_agents_of_other_runs_are_measured_and_reported_by_their_names(tmp_path: Path) -> None:
     words = ("collect.setter.kinds={go: 1}", "collect.episodes=16", "evaluate.kinds=[go]")  # that all agents know
     for root in (tmp_path, tmp_path / "other"):

@@ -75,8 +75,7 @@ def same_runs(straight: Path, resumed: Path, stage: str) -> None:
     ("stage", "overlap"),
     [
         *((stage, True) for stage in STAGES),
-        ("reinforce", False),
-        *(pytest.param(stage, False, marks=pytest.mark.slow) for stage in ("clone", "reward")),
+        *(pytest.param(stage, False, marks=pytest.mark.slow) for stage in STAGES),
     ],
 )
 def test_a_killed_run_resumes_bit_for_bit(
@@ -107,6 +106,7 @@ def test_means_over_several_updates_are_the_same_after_a_kill(rewarded: Path, tm
     assert [row["step"] for row in rows(straight / "run/clone/metrics.jsonl")] == [4, 6, 8, 12]
 
 
+@pytest.mark.slow
 def test_a_stop_between_two_checkpoints_changes_nothing(
     rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path
 ) -> None:
@@ -261,6 +261,7 @@ def test_another_agent_or_other_settings_are_refused(
     assert "agent.width is 16 there, 32 here" in told
 
 
+@pytest.mark.slow
 def test_reinforcement_without_demonstrations_reads_none_and_resumes(rewarded: Path, tmp_path: Path) -> None:
     shown = ("movement_cloning", "language_cloning", "css")
     unshown = [f"reinforce.learner.objective.weights.{name}=0" for name in shown]

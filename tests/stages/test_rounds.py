@@ -50,6 +50,7 @@ def described(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_each_round_adds_its_recordings_and_marks_to_the_store(second: Path) -> None:
     run = opened(settings(second))
     with run.store() as store:

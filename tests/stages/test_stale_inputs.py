@@ -67,6 +67,7 @@ def test_a_reward_model_that_begins_before_everything_is_marked_says_so(
 FEW = ("evaluate.expert=false", "evaluate.chance=false", "evaluate.counterfactuals=0", "evaluate.kinds=[go]")
 
 
+@pytest.mark.slow
 def test_baselines_of_marks_that_the_run_has_left_behind_are_refused_and_stated(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

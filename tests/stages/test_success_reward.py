@@ -48,6 +48,7 @@ def test_a_killed_run_resumes_bit_for_bit(straight: Path, cloned: Path, tmp_path
     same_runs(straight, killed, "reinforce")
 
 
+@pytest.mark.slow
 def test_only_tasks_of_the_given_kinds_are_replayed(cloned: Path, tmp_path: Path) -> None:
     root = copied(cloned, tmp_path)
     interplay("collect-agent", settings(root))  # of other kinds, too

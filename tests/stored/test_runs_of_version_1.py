@@ -156,6 +156,7 @@ def test_the_other_stages_of_an_old_run_find_their_work_done(old: Path, tmp_path
         assert (store.ids(), store.marks()) == (episodes, marks)
 
 
+@pytest.mark.slow
 def test_an_old_run_is_evaluated_reported_and_replayed(old: Path, tmp_path: Path) -> None:
     root = copied(old, tmp_path, "old")
     shutil.rmtree(root / "old" / "evaluate")

@@ -221,6 +221,7 @@ def test_a_killed_studio_goes_on_with_the_same_people(tmp_path: Path) -> None:
     check_replay(only_episode(tmp_path))
 
 
+@pytest.mark.slow
 def test_fuzzed_messages_end_a_socket_with_a_reason(tmp_path: Path) -> None:
     junk: list[Any] = [
         b"", b"\x01", b"\xff" * 24, b"\x01" + b"\x00" * 15 + b"\xff" * 8, "", "{", "[]", "null", "[" * 4000, "x" * 5000,
