@@ -215,6 +215,17 @@ def test_an_answer_that_the_alphabet_or_a_class_lacks_is_named_when_an_expert_sa
             world.step({"solver": confused.act(world)})
 
 
+def test_a_transcript_stands_below_the_label_of_a_replay() -> None:
+    world = registry.make("commai")
+    world.reset(Start(seed=0))
+    for _ in range(2):
+        talk = world.portrait(480, 640)["talk"]
+        inked = np.flatnonzero((talk != talk[0, 0]).any((1, 2)))
+        assert inked.size and inked.min() > 25, "a picture without words, or under the label"
+        for _ in range(12):
+            world.step({})
+
+
 def test_facts_hold_what_was_said_in_characters() -> None:
     world = registry.make("commai")
     world.reset(Start(seed=0))
