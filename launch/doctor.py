@@ -270,8 +270,8 @@ def memory_of_stages(config: Config) -> list[Check]:
     """Does each stage that trains, also of baselines of another size, fit into the memory of machine and GPU?"""
     try:
         needs = [need for stage in TRAINED for need in memory_needs(config, stage)] + needs_of_other_sizes(config)
-    except (ValueError, ImportError) as error:  # a world of an extra that is missing
-        return [Check("stages", "note", "their memory is unknown", str(error))]
+    except (ValueError, ImportError) as error:  # such as a world of an extra that is missing
+        return [Check("stages", "fail", "they can't begin: their world or agent can't be created", str(error))]
     checks = []
     for need in needs:
         seen = f"at least {need.total / GIGABYTE:,.1f} of {need.available / GIGABYTE:,.1f} GB of {need.where}"

@@ -6,6 +6,8 @@ import re
 from importlib import import_module
 from typing import Any, TypeVar
 
+from interplay.core.settings_validation import nearest
+
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -28,12 +30,17 @@ def create(setting: str, name: str, base: type[T], *arguments: Any, called: str)
     """
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute, None)
+        imported = import_module(module)
+        found = getattr(imported, attribute, None)
         if isinstance(found, type) and issubclass(found, base):
             return found(*arguments)
     except Exception as error:  # whatever the code of another package raises
-        raise ValueError(
-            f"{setting}={name} can't be created: {type(error).__name__}: {error}. Install its package, or put "
-            f"the folder of its file on PYTHONPATH; the class is called {called}"
-        ) from error
-    raise ValueError(f"{setting}={name}: {module} has no subclass {attribute} of {base.__module__}.{base.__qualname__}")
+        remedy = f"The class is called {called}"
+        if isinstance(error, ImportError):
+            remedy = "Install its package, or put the folder of its file on PYTHONPATH"
+        raise ValueError(f"{setting}={name} can't be created: {type(error).__name__}: {error}. {remedy}") from error
+    known = [key for key, each in vars(imported).items() if isinstance(each, type) and issubclass(each, base)]
+    raise ValueError(
+        f"{setting}={name}: {module} has no subclass {attribute} of {base.__module__}.{base.__qualname__}."
+        f"{nearest(attribute, known)}"
+    )

@@ -19,6 +19,7 @@ import numpy as np
 
 from interplay.env.conformance_checks import (
     assert_refused,
+    assert_type,
     check_array,
     check_same,
     check_same_array,
@@ -30,7 +31,7 @@ from interplay.env.conformance_checks import (
 )
 from interplay.env.input_controls import MAX_CONTROLS
 from interplay.env.mission import NoopExpert
-from interplay.env.task import Expert, InfeasibleTask, Task, progress_of
+from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource, progress_of
 from interplay.env.world import Action, Start, World, WorldSpec
 
 LARGEST_SEED = 2**63 - 1  # of a recorded episode
@@ -272,6 +273,7 @@ class WorldConformance(ABC):
             for kind in self._kinds(world):
                 task = self._sample(world, kind)
                 misread = task.misread(world, np.random.default_rng(0))
+                assert_type(misread, Task, f"{kind}: `misread`")
                 assert misread.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
                 self._check_expert(world, misread.expert(world), f"{kind}, misunderstood")
 
@@ -319,6 +321,7 @@ class WorldConformance(ABC):
     def _kinds(self, world: World) -> tuple[str, ...]:
         world.reset(Start(seed=self.seeds[0]))
         source = world.tasks()
+        assert_type(source, TaskSource, "`tasks`")
         assert set(self.ruled_out) <= set(source.optional_kinds), "only optional kinds can be ruled out"
         kinds = dict.fromkeys((*source.kinds, *source.probes, *source.optional_kinds))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
@@ -327,12 +330,13 @@ class WorldConformance(ABC):
         """A task of this kind from the first seed in which it is feasible."""
         task = first_feasible(world, 100, lambda rng: world.tasks().sample(kind, rng))
         assert task is not None, f"{kind}: not feasible in any of 100 episodes"
+        assert_type(task, Task, f"{kind}: `sample`")
         return task
 
     def _check_stored(self, world: World, task: Task) -> None:
         fields = task.to_json()
-        assert fields["kind"] == task.kind, "a stored task states its kind"
-        assert fields["instruction"] == task.instruction, "a stored task states its instruction"
+        assert fields.get("kind") == task.kind, "a stored task states its kind"
+        assert fields.get("instruction") == task.instruction, "a stored task states its instruction"
         loaded = world.tasks().load(json.loads(json.dumps(fields)))
         assert loaded.to_json() == fields, f"{task.kind}: a task comes back from JSON as it was"
         assert (loaded.instruction, loaded.answer) == (task.instruction, task.answer), f"{task.kind}: JSON changed it"
@@ -351,6 +355,7 @@ class WorldConformance(ABC):
     def _check_expert(self, world: World, expert: Expert, what: str, task: Task | None = None) -> list[str]:
         """Plays the expert until it has finished, at most for `steps`; with a task, until that is done, at most for
         `expert_steps`. Returns what it says; `step` refuses any action outside the action space."""
+        assert_type(expert, Expert, f"{what}: `expert`")
         said: list[str] = []
         partner = None if task is None else task.partner(world)
         for step in range(1, 1 + (self.steps if task is None else self.expert_steps)):

@@ -13,6 +13,11 @@ from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Movement, Outcome, Start, View, World, WorldSpec
 
 
+def assert_type(value: object, expected: type[object], method: str) -> None:
+    """Asserts what a method returned, for worlds whose types nothing has checked."""
+    assert isinstance(value, expected), f"{method} returns a {expected.__name__}, got {type(value).__name__}"
+
+
 def first_feasible(world: World, tries: int, sample: Callable[[np.random.Generator], Task]) -> Task | None:
     """The sample from the first of `tries` seeds in which it is feasible, or None."""
     for seed in range(tries):

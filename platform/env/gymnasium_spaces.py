@@ -75,10 +75,16 @@ def observation_parts_of(space: spaces.Space[Any], size: tuple[int, int] | None)
     numbers = tuple(key for key in entries if key not in pictures and key not in texts)
     for what, found in (("pictures", pictures), ("texts", texts)):
         if len(found) > 1:
-            raise ValueError(f"an agent sees one picture and hears one mission, but there are {what}: {found}")
-    loose = [key or "the observation" for key in numbers if not entries[key].is_np_flattenable]
+            raise ValueError(
+                f"an agent sees one picture and hears one mission, but there are {what}: {found}; wrap the environment "
+                "to leave out the others, as gymnasium.wrappers.FilterObservation does"
+            )
+    loose = [key for key in numbers if not entries[key].is_np_flattenable]
     if loose:
-        raise ValueError(f"{loose} has no fixed size and cannot become a vector; wrap the environment to encode it")
+        raise ValueError(
+            f"observations of {entries[loose[0]]} have no fixed size and cannot become a vector; wrap the environment "
+            "to encode them, or to leave them out"
+        )
     image = None
     if pictures:
         shape = entries[pictures[0]].shape
@@ -126,7 +132,10 @@ def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActi
         counts = space.nvec.ravel()
         return SpaceActionCodec(space, tuple(_component(f"action{i}", int(n), 0) for i, n in enumerate(counts)))
     if not isinstance(space, spaces.Box):
-        raise ValueError(f"actions of {space} are not supported: Discrete, MultiDiscrete and Box are")
+        raise ValueError(
+            f"actions of {space} are not supported: Discrete, MultiDiscrete and Box are; wrap the environment to have "
+            "actions of one of them, as gymnasium.ActionWrapper does"
+        )
     # In the precision of the space: a bound rounded to float32 may lie outside of one of float64.
     precision = space.dtype if np.issubdtype(space.dtype, np.floating) else np.float32
     low, high = (bound.ravel().astype(precision) for bound in (space.low, space.high))
@@ -142,7 +151,10 @@ def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActi
 
 def _component(name: str, bins: int, rest: int) -> Component:
     if bins > MAX_BINS:
-        raise ValueError(f"{name} has {bins} choices, at most {MAX_BINS} are supported")
+        raise ValueError(
+            f"{name} has {bins} choices, at most {MAX_BINS} are supported; wrap the environment to have fewer, or to "
+            "split them into the parts of a MultiDiscrete"
+        )
     if not 0 <= rest < bins:
         raise ValueError(f"env.rest={rest} is none of the {bins} actions; choose 0 to {bins - 1}")
     return Component(name, bins, rest)
@@ -171,7 +183,7 @@ def _flattened(space: spaces.Space[Any], value: Any) -> NDArray[Any]:
         ValueError: a choice outside of its space, which would set another one or none, or a value of another form.
     """
     try:
-        if _is_choice(space, value):
+        if _is_within(space, value):
             return np.asarray(spaces.flatten(space, value))
     except (IndexError, KeyError, TypeError, ValueError, AttributeError):
         pass  # Gymnasium's errors about values of another form name neither
@@ -180,18 +192,19 @@ def _flattened(space: spaces.Space[Any], value: Any) -> NDArray[Any]:
     )
 
 
-def _is_choice(space: spaces.Space[Any], value: Any) -> bool:
-    """Whether every Discrete and MultiDiscrete in a space has one of its choices in a value; True without any."""
+def _is_within(space: spaces.Space[Any], value: Any) -> bool:
+    """Whether a value has one of the choices of each Discrete and MultiDiscrete of a space, and as many numbers as each
+    Box."""
     if isinstance(space, spaces.Dict):
-        return all(_is_choice(part, value[key]) for key, part in space.items())
+        return all(_is_within(part, value[key]) for key, part in space.items())
     if isinstance(space, spaces.Tuple):
-        return all(_is_choice(part, each) for part, each in zip(space, value, strict=True))
+        return all(_is_within(part, each) for part, each in zip(space, value, strict=True))
     if isinstance(space, spaces.Discrete):
         return bool(0 <= value - space.start < space.n)
     if isinstance(space, spaces.MultiDiscrete):
         chosen = np.asarray(value) - space.start
         return np.shape(value) == space.shape and bool(((chosen >= 0) & (chosen < space.nvec)).all())
-    return True
+    return not isinstance(space, spaces.Box) or np.size(value) == np.prod(space.shape)
 
 
 def _entry(whole: Any, key: str) -> Any:

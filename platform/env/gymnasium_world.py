@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.wrappers import common
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image, fit_picture, picture_problem
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
+RESET_VALUES = 2  # of a reset of Gymnasium; Gym had one
 STEP_VALUES = 5  # of a step of Gymnasium; Gym had four
 DEFAULT_FPS = 10.0  # for environments that do not declare one
 GRIDS = ("MiniGrid-", "BabyAI-")  # environments with a time limit of their own, which Gymnasium's can't lengthen
@@ -78,10 +80,14 @@ class GymnasiumWorld(World):
     def __init__(self, config: GymnasiumConfig) -> None:
         self.config = config
         self._env, rest, self._solver = _environment(config)
-        self._observations = observation_parts_of(self._env.observation_space, config.image)
+        try:
+            self._observations = observation_parts_of(self._env.observation_space, config.image)
+            self._actions = action_codec_of(self._env.action_space, config.bins, _rest(config, self._env, rest))
+        except ValueError as error:
+            self._env.close()
+            raise ValueError(f"env.id={config.id!r}: {error}") from error
         for key, space in self._observations.like_pictures.items():
             _warn_of_flattened(config.id, key, space.shape, str(space.dtype))
-        self._actions = action_codec_of(self._env.action_space, config.bins, _rest(config, self._env, rest))
         self.spec = WorldSpec(
             name="gymnasium",
             version=VERSION,
@@ -164,7 +170,13 @@ class GymnasiumWorld(World):
         self._env.close()
 
     def _begin(self, seed: int) -> None:
-        observation, _ = self._env.reset(seed=seed)
+        returned = self._env.reset(seed=seed)
+        if not isinstance(returned, tuple) or len(returned) != RESET_VALUES:
+            raise ValueError(
+                f"env.id={self.config.id!r}: a reset returns (observation, info), and one returned a "
+                f"{type(returned).__name__}; let the environment's reset return both"
+            )
+        observation, _ = returned
         self._seed = seed
         self._history = []
         self._said = dict.fromkeys(self.spec.roles, "")
@@ -184,12 +196,14 @@ class GymnasiumWorld(World):
 
     def _advance(self, bins: list[int]) -> tuple[float, bool]:
         """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
-        returned = self._env.step(self._actions.action(bins))
+        try:
+            returned = self._env.step(self._actions.action(bins))
+        except ValueError as error:
+            if extract_tb(error.__traceback__)[-1].filename != common.__file__:
+                raise
+            raise self._wrong_step(f"one returned another number ({error})") from error  # to Gymnasium's time limit
         if len(returned) != STEP_VALUES:
-            raise ValueError(
-                f"env.id={self.config.id!r}: a step returns (observation, reward, terminated, truncated, info), and "
-                f"one returned {len(returned)} values; let the environment's step return all {STEP_VALUES}"
-            )
+            raise self._wrong_step(f"one returned {len(returned)} values")
         observation, reward, terminated, truncated, _ = returned
         self._history.append(bins)
         if not is_finite(reward):
@@ -202,6 +216,12 @@ class GymnasiumWorld(World):
         total = was.total_reward + float(reward)
         self._facts = GymnasiumFacts(was.mission, total, terminated or truncated, was.steps + 1)
         return float(reward), truncated and not terminated
+
+    def _wrong_step(self, seen: str) -> ValueError:
+        return ValueError(
+            f"env.id={self.config.id!r}: a step returns (observation, reward, terminated, truncated, info), and "
+            f"{seen}; let the environment's step return all {STEP_VALUES}"
+        )
 
     def _restore(self, state: bytes) -> None:
         saved = read_state(state, self._identity())
@@ -273,8 +293,8 @@ def _rest(config: GymnasiumConfig, env: gymnasium.Env[Any, Any], default: int) -
         return default
     if not isinstance(env.action_space, gymnasium.spaces.Discrete):
         raise ValueError(
-            f"env.rest={config.rest} is the no-op of Discrete actions, and {config.id!r} has {env.action_space}: leave "
-            "env.rest out"
+            f"env.rest={config.rest} is the no-op of Discrete actions, and this environment has {env.action_space}: "
+            "leave env.rest out"
         )
     return config.rest
 
@@ -305,7 +325,7 @@ def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             f"env.id={config.id!r} cannot be made: {missing}. Install its package, or type PYTHONPATH=FOLDER before "
             "the command for a module in a folder"
         ) from missing
-    except (gymnasium.error.Error, TypeError) as refused:  # TypeError: of unknown `kwargs`
+    except (gymnasium.error.Error, TypeError, ValueError, OSError) as refused:  # TypeError: of unknown `kwargs`
         raise ValueError(f"env.id={config.id!r} cannot be made: {refused}{_place(refused)}") from refused
     if spec.nondeterministic:
         env.close()
@@ -322,9 +342,9 @@ def _episode_limit(config: GymnasiumConfig, env: gymnasium.Env[Any, Any]) -> int
 
 
 def _place(error: Exception) -> str:
-    """Where the code of an environment raised a TypeError; empty for other errors, and where Gymnasium raised it."""
-    frames = extract_tb((error.__cause__ or error).__traceback__) if isinstance(error, TypeError) else []
-    if not frames or frames[-1].filename in (registration.__file__, __file__):
+    """Where the code of an environment raised an error; empty where Gymnasium did."""
+    frames = extract_tb((error.__cause__ or error).__traceback__)
+    if isinstance(error, gymnasium.error.Error) or frames[-1].filename in (registration.__file__, __file__):
         return ""
     return f" ({frames[-1].filename}, line {frames[-1].lineno})"
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Any
 
 from interplay.core.settings_validation import build_config, did_you_mean
@@ -40,6 +41,10 @@ class WorldEntry:
             raise ValueError(
                 f"the config of a WorldEntry must be a dataclass, got {self.config!r}; decorate it with "
                 "@dataclass(frozen=True)"
+            )
+        if missing := getattr(self.world, "__abstractmethods__", None):
+            raise ValueError(
+                f"the world {self.world!r} has to define {', '.join(sorted(missing))}, as every World does"
             )
 
     def __call__(self, **settings: Any) -> World:
@@ -104,7 +109,10 @@ def make(name: str, **settings: Any) -> World:
         ValueError: an unknown name, or invalid settings (`SettingsError` lists them all).
         ModuleNotFoundError: the world needs a package that is not installed; the message names the extra.
     """
-    return factory(name)(**settings)
+    entry = factory(name)
+    if not isinstance(entry, WorldEntry):
+        _check_accepts(name, entry, settings)
+    return entry(**settings)
 
 
 def factory(name: str) -> Factory:
@@ -144,6 +152,17 @@ def factory(name: str) -> Factory:
         )
     entry: Factory = loaded
     return entry
+
+
+def _check_accepts(name: str, entry: Factory, settings: Mapping[str, Any]) -> None:
+    """Raises ValueError for a callable that can't be called with the settings of a world."""
+    try:
+        signature(entry).bind(**settings)
+    except TypeError as wrong:
+        raise ValueError(
+            f"the world {name!r} can't be created by {entry!r} with the settings {sorted(settings)} of env: {wrong}; "
+            "offer a WorldEntry with a config dataclass, or a callable that takes these settings by keyword"
+        ) from wrong
 
 
 def config_type(name: str) -> type[Any] | None:

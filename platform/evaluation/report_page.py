@@ -19,6 +19,7 @@ from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.figures import SvgFigure
+from interplay.evaluation.filmstrip import step_time
 from interplay.evaluation.headlines import headlines, percent, span, times, with_interval
 from interplay.evaluation.report_data import (
     LEARNED,
@@ -235,7 +236,7 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
         f"{counted(len(trace.marks), 'mark')} by the rater"
         + ("; letters: where the pictures above were taken." if lettered else "."),
     )
-    frames = [(picture, f"{letter}  {row * trace.seconds_per_step:.1f} s") for (row, picture), letter in lettered]
+    frames = [(picture, f"{letter}  {step_time(row, trace.seconds_per_step)}") for (row, picture), letter in lettered]
     return {"title": trace.title, "instruction": trace.instruction, "frames": frames, "drawing": drawing}
 
 

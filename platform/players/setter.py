@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from interplay.env.task import Expert, InfeasibleTask, Task, progress_of
+from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource, progress_of
 from interplay.env.world import Action, View, World
 from interplay.episodes.recorder import check_returned
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
@@ -31,6 +31,7 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
         ValueError: the world does not have one of the kinds.
     """
     tasks = world.tasks()
+    check_returned(world.spec, "tasks", tasks, TaskSource)
     if not tasks.kinds:
         raise InfeasibleTask(
             f"{world.spec.name} has no instruction that a setter could give; set one, as "

@@ -12,6 +12,7 @@ import numpy as np
 from interplay.env.mission import NoopExpert
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
+from interplay.episodes.recorder import check_returned
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 
 logger = logging.getLogger(__name__)
@@ -164,7 +165,9 @@ class ScriptedSolver(Player):
         wrong = self._happens(config.misread_chance if task.answer is None else config.wrong_answer_chance)
         notices = self._rng.random() < config.notice_chance and task.answer is None
         self._intended_task = task.misread(world, self._rng) if wrong else task
+        check_returned(world.spec, "Task.misread", self._intended_task, Task)
         self._expert = self._intended_task.expert(world)
+        check_returned(world.spec, "Task.expert", self._expert, Expert)
         if self._imitated and isinstance(self._expert, NoopExpert):
             _warn_of_no_expert(world.spec.name, task.kind)
         self._plan = _Plan(

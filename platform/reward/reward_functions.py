@@ -172,12 +172,20 @@ def checked_score(function: RewardFunction, arrays: Arrays, lane_state: LaneStat
     """Score one unroll and check the result.
 
     Raises:
-        ValueError: the result is not a `ScoredUnroll` with a finite float32 reward [T, b]; or see
-            `RewardFunction.score`.
+        ValueError: the result is not a `ScoredUnroll` with a finite float32 reward [T, b]; an array is changed, which
+            is read-only; or see `RewardFunction.score`.
     """
-    scored = function.score(arrays, lane_state)
+    name = type(function).__name__
+    try:
+        scored = function.score(arrays, lane_state)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ValueError(
+            f"the reward {name}: score() changes an array that is read-only; change a copy of it"
+        ) from error
     rows, lanes = arrays["last"].shape
-    name, wanted, found = type(function).__name__, [rows - 1, lanes], _described(scored)
+    wanted, found = [rows - 1, lanes], _described(scored)
     if found != f"float32 {wanted}":
         raise ValueError(
             f"the reward {name}: score() must return a ScoredUnroll whose reward is a float32 array [T, b] = {wanted}; "

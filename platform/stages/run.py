@@ -24,7 +24,7 @@ from interplay.core.files import check_links
 from interplay.core.renamed_settings import with_current_name, with_current_names
 from interplay.core.typed_name import setting_of, typed_name
 from interplay.env import registry
-from interplay.env.world import World
+from interplay.env.world import World, WorldSpec
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
@@ -119,7 +119,13 @@ class Run:
     def make_world(self) -> World:
         """A new world of this run; `closing_worlds` closes it."""
         settings = dict(self.config.env)
-        world = registry.make(settings.pop("name"), **settings)
+        name = settings.pop("name")
+        world = registry.make(name, **settings)
+        if not isinstance(getattr(world, "spec", None), WorldSpec):  # only of another package
+            raise ValueError(
+                f"the world {name!r} was created as a {type(world).__name__} whose `spec` is no WorldSpec; set "
+                "`self.spec` in its `__init__`"
+            )
         if self.opened is not None:
             self.opened.callback(world.close)
         return world

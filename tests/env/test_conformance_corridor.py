@@ -194,6 +194,33 @@ def progress_never_arrives(self: Any) -> Any:
 
 
 @breaks("tasks")
+def tasks_are_a_list_of_kinds(self: Any) -> Any:
+    return ["walk"]
+
+
+@breaks("tasks")
+def a_task_is_its_words(self: Any) -> Any:
+    source = self.honest.tasks(self)
+    source.sample = lambda kind, rng: "go to the left end"
+    return source
+
+
+@breaks("tasks")
+def there_is_no_expert(self: Any) -> Any:
+    return with_task(self, expert=lambda task, world: None)
+
+
+@breaks("tasks")
+def nothing_is_misread(self: Any) -> Any:
+    return with_task(self, misread=lambda task, world, rng: None)
+
+
+@breaks("tasks")
+def a_stored_task_has_no_kind(self: Any) -> Any:
+    return with_task(self, to_json=lambda task: {"goal": task.goal, "last": task.last})
+
+
+@breaks("tasks")
 def the_expert_repeats_that_it_is_there(self: Any) -> Any:
     return with_task(self, expert=lambda task, world: Talker(type(task).__mro__[1].expert(task, world)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import pytest
 from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
 from interplay.env.registry import WorldEntry
+from interplay.env.world import World
 from interplay.launch.compose import compose
+from interplay.stages.run import Run
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,10 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
     assert registry.config_type("tiny") is None
     with pytest.raises(ValueError, match=r"'broken' .* offer a WorldEntry or a callable"):
         registry.make("broken")
+    with pytest.raises(
+        ValueError, match=r"'tiny' can't be created by .*Tiny.* settings \['sise'\] of env: .*; offer a W"
+    ):
+        registry.make("tiny", sise=4)
     with pytest.raises(ValueError, match=r"'mistyped', entry point 'tiny_world:Tinny' .* has no attribute 'Tinny'"):
         registry.make("mistyped")
     with pytest.raises(ValueError, match=r"'absent', entry point .* No module named 'tinny_world'"):
@@ -93,6 +99,22 @@ def test_a_configuration_that_is_no_dataclass_is_refused(config: Any) -> None:
     refused = r"config of a WorldEntry must be a dataclass, got .*; decorate it with @dataclass"
     with pytest.raises(ValueError, match=refused):
         WorldEntry(Empty, config)  # type: ignore[arg-type]
+
+
+def test_a_world_that_lacks_methods_is_refused_before_it_is_created() -> None:
+    class Partial(World):
+        def facts(self) -> None:
+            return None
+
+    with pytest.raises(ValueError, match=r"Partial.*has to define reset, state, step, tasks, as every World does"):
+        WorldEntry(Partial, EmptyConfig)
+
+
+def test_a_world_without_a_spec_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", {"empty": ENTRY})
+    run = Run(tmp_path, replace(compose(["env=room"]), env={"name": "empty"}))
+    with pytest.raises(ValueError, match=r"'empty' was created as a Empty whose `spec` is no WorldSpec; set `self"):
+        run.make_world()
 
 
 def test_two_packages_that_offer_one_name_are_refused_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

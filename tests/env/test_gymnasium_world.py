@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -13,7 +12,6 @@ from minigrid.core.constants import COLOR_NAMES
 
 from interplay.env import registry
 from interplay.env.arrays import fit_picture
-from interplay.env.gymnasium_world import DEFAULT_FPS
 from interplay.env.input_controls import warn_of_choices_without_key
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, World
@@ -206,7 +204,9 @@ def test_what_gymnasium_cannot_make_is_said_plainly() -> None:
 
 
 class FaultyEnv(gymnasium.Env[Any, Any]):
-    def __init__(self, render_mode: str | None = None) -> None:
+    def __init__(self, render_mode: str | None = None, port: int | None = None) -> None:
+        if port:
+            raise OSError("no simulator")
         self.size = len(3)  # type: ignore[arg-type]
 
 
@@ -215,6 +215,8 @@ def test_a_fault_inside_an_environment_says_where() -> None:
     gymnasium.register("Faulty-v0", FaultyEnv)
     with pytest.raises(ValueError, match=r"has no len.* \(.*test_gymnasium_world\.py, line \d+\)$"):
         gym_world("Faulty-v0")
+    with pytest.raises(ValueError, match=r"'Faulty-v0' cannot be made: no simulator \(.*world\.py, line \d+\)$"):
+        gym_world("Faulty-v0", kwargs={"port": 1})
     with pytest.raises(ValueError, match=r"multiple values for keyword argument 'render_mode'$"):
         gym_world("CartPole-v1", kwargs={"render_mode": "human"})
 
@@ -232,60 +234,6 @@ class SeveralEnv(gymnasium.Env[Any, Any]):
 
     observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     action_space = spaces.MultiDiscrete([3, 3])
-
-
-class UnsetEnv(gymnasium.Env[Any, Any]):
-    """Its observation or its reward is never computed; it declares no frame rate."""
-
-    metadata: dict[str, Any] = {"render_modes": [], "render_fps": None}  # noqa: RUF012 - Gymnasium's attribute
-    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-    action_space = spaces.Discrete(2)
-
-    def __init__(self, seen: Sequence[float] = (0.5, 0.5), reward: Any = 0.0) -> None:
-        self.seen, self.reward = np.array(seen, np.float32), reward
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        return self.seen, {}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        return self.seen, self.reward, False, False, {}
-
-
-@pytest.mark.parametrize(("name", "reward"), [("nan", float("nan")), ("None", None), ("Array", np.array([1.0]))])
-def test_a_reward_that_is_no_number_is_refused(name: str, reward: Any) -> None:
-    gymnasium.register(f"Reward{name}-v0", UnsetEnv, kwargs={"reward": reward})
-    world = gym_world(f"Reward{name}-v0")
-    assert world.spec.frames_per_second == DEFAULT_FPS
-    world.reset(Start(seed=0))
-    with pytest.raises(ValueError) as refused:
-        world.step({})
-    assert f"env.id='Reward{name}-v0': the reward" in str(refused.value)
-    assert f"this one is {reward};" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("seen", "words"),
-    [((0.5, float("nan")), "nan at index 1"), ((0.5, 0.5, 0.5), r"shape \(2,\) .* it has shape \(3,\)")],
-)
-def test_a_vector_of_another_kind_is_refused_by_the_name_of_its_environment(seen: Sequence[float], words: str) -> None:
-    gymnasium.register(f"Seen{len(seen)}-v0", UnsetEnv, kwargs={"seen": seen})
-    with pytest.raises(ValueError, match=rf"env\.id='Seen{len(seen)}-v0': .*{words}"):
-        gym_world(f"Seen{len(seen)}-v0").reset(Start(seed=0))
-
-
-class OldEnv(UnsetEnv):
-    """Written for Gym: a step does not say whether a time limit ended the episode."""
-
-    def step(self, action: Any) -> Any:
-        return self.seen, 0.0, False, {}
-
-
-def test_a_step_of_four_values_is_refused_by_the_name_of_its_environment() -> None:
-    gymnasium.register("Old-v0", OldEnv)
-    world = gym_world("Old-v0")
-    world.reset(Start(seed=0))
-    with pytest.raises(ValueError, match=r"env\.id='Old-v0': a step returns .* and one returned 4 values"):
-        world.step({})
 
 
 @pytest.mark.parametrize("bins", [-1, 0, 128])

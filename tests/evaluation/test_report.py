@@ -267,6 +267,8 @@ def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
     assert [int(shot[0, 0, 0]) for shot in strip.pictures] == [0, 5, 10]
     assert list(strip.captions) == ["0.0 s", "2.5 s", "5.0 s"]
     assert strip.outcome == "solved at 3.0 s, said “red”"
+    short = make_filmstrip(film, title="A", seconds_per_step=0.05, frames=4)
+    assert (list(short.captions), short.outcome[:16]) == (["0.00 s", "0.15 s", "0.35 s", "0.50 s"], "solved at 0.30 s")
     assert evenly_spaced_rows(2, 8) == [0, 1]
 
 

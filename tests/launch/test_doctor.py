@@ -39,7 +39,7 @@ def test_stages_that_do_not_fit_are_named_with_a_remedy() -> None:
     clone, *_ = doctor.memory_of_stages(compose(["clone.dataset.lanes=10000000"]))
     assert (clone.name, clone.level) == ("clone", "fail") and "lower clone.dataset.lanes" in clone.advice
     (unknown,) = doctor.memory_of_stages(compose(["env=gymnasium", "env.id=Nothing-v0"]))
-    assert unknown.level == "note"
+    assert unknown.level == "fail" and "env.id='Nothing-v0' cannot be made" in unknown.advice
 
 
 def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

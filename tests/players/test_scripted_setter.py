@@ -36,6 +36,12 @@ def test_a_world_that_samples_no_task_is_refused_by_the_name_of_its_method(monke
         episode(setter(kinds={"walk": 1.0}))
 
 
+def test_a_world_without_a_source_of_tasks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NumberLine, "tasks", lambda world: ["walk"])
+    with pytest.raises(ValueError, match=r"^`tasks` of the world .* returned list, and it returns TaskSource"):
+        episode(setter(kinds={"walk": 1.0}))
+
+
 def test_delays_cover_their_whole_range() -> None:
     player = setter(delay_steps=(0, 2))
     delays = set()

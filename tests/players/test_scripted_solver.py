@@ -166,6 +166,15 @@ def test_a_task_whose_expert_does_nothing_is_named_once(caplog: pytest.LogCaptur
     assert "tasks of kind 'unsolved' of number line have no expert" in said
 
 
+@pytest.mark.parametrize(("method", "expected"), [("expert", "Expert"), ("misread", "Task")])
+def test_a_task_that_returns_something_else_is_refused(method: str, expected: str) -> None:
+    wrong = type("Wrong", (WalkTask,), {method: lambda *args: None})("walk", "walk 8", 8, 0)
+    with pytest.raises(
+        ValueError, match=rf"`Task\.{method}` of the world .* NoneType, and it returns {expected} in every"
+    ):
+        play(SolverConfig(skill=0.0, misread_chance=1.0), wrong, steps=4)
+
+
 def test_mistakes_are_seeded() -> None:
     config = SolverConfig(skill=0.2)
     assert [play(config, seed=seed) for seed in range(8)] == [play(config, seed=seed) for seed in range(8)]

@@ -230,7 +230,7 @@ def test_a_reward_that_changes_the_arrays_is_refused_inline() -> None:
     actor: Any = PlaceholderActor()
     actor.load_weights, actor.unroll = (lambda weights, version: None), (lambda: Unroll(arrays))
     rollouts = InlineRollouts(ScoringActor(actor, ChangingReward()), reference=None, overlap=False)
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match=r"ChangingReward: score\(\) changes an array that is read-only"):
         rollouts.take(lambda: dict, 0, ahead=False)
     assert not arrays["env_reward"].any() and arrays["env_reward"].flags.writeable
 

@@ -79,9 +79,10 @@ def test_processes_of_ray_find_the_reward_on_the_path(cloned: Path, package: Pat
     ("name", "problem"),
     [
         ("no_such_module:Quarter", "can't be created: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("quarter_rewards:Quater", r"has no subclass Quater of .*RewardFunction\. Did you mean 'Quarter'\?"),
         ("quarter_rewards:Half", "quarter_rewards has no subclass Half of interplay.reward.reward_functions.Rew"),
         ("quarter_rewards:NoReward", "quarter_rewards has no subclass NoReward of"),
-        ("quarter_rewards:Broken", "can't be created: KeyError: 'a file is missing'"),
+        ("quarter_rewards:Broken", "can't be created: KeyError: 'a file is missing'. The class is called wi"),
     ],
 )
 def test_a_reward_that_cannot_be_created_is_refused_with_the_reason(package: Path, name: str, problem: str) -> None:

@@ -18,6 +18,7 @@ from interplay.env.commai import randomness
 from interplay.env.commai.config_loader import load_class, load_scheduler
 from interplay.env.commai.environment import Environment
 from interplay.env.commai.learners.human_learner import HumanLearner
+from interplay.env.commai.serializer import LearnerError
 from interplay.env.commai.session import Session
 from interplay.env.commai.view.console import BaseView, ConsoleView
 from interplay.env.commai.view.plain import PlainView
@@ -26,8 +27,8 @@ VIEWS = ("BaseView", "ConsoleView", "PlainView")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a session; returns the exit status. Errors of tasks and learners end it with their traceback, and the
-    results are written all the same."""
+    """Runs a session; returns the exit status. Errors of tasks and learners end it with their traceback, and what a
+    learner answers wrong in one line; the results are written all the same."""
     options = _parser().parse_args(arguments)
     with _log_to(options.log_dir):
         return _run(options)
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         session, learner, view, results = _prepare(options)
-    except (ValueError, TimeoutError, ModuleNotFoundError) as wrong:
+    except (ValueError, ModuleNotFoundError) as wrong:
         sys.stderr.write(f"{wrong}\n")
         return 2
     if options.time:
@@ -45,9 +46,13 @@ def _run(options: argparse.Namespace) -> int:
         with suppress(KeyboardInterrupt), _stoppable():
             view.initialize()
             session.run()
-    except BaseException:
-        logging.getLogger("interplay.env.commai").exception("the session ended with an error")
-        raise
+    except BaseException as error:
+        if options.log_dir:
+            logging.getLogger("interplay.env.commai").exception("the session ended with an error")
+        if not isinstance(error, LearnerError):
+            raise
+        sys.stderr.write(f"{error}\n")
+        return 1
     finally:
         view.finalize()
         if hasattr(learner, "close"):
@@ -119,7 +124,7 @@ def _prepare(options: argparse.Namespace) -> tuple[Session, Any, Any, Results]:
     results = Results(environment)
     try:
         learner = _learner(made, options, serializer)
-    except (ValueError, TimeoutError):
+    except ValueError:
         results.write(output, 0)
         raise
     session = Session(environment, learner, default_sleep=options.time_delay)

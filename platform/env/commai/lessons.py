@@ -108,8 +108,13 @@ class Speaker(Expert):
     def _next_words(self, facts: LessonFacts) -> str:
         if self._script is None:
             confused = self._lesson.confused
-            task = facts.task
-            self._script = iter(task.expert() if confused is None else task.confused(random.Random(confused)))
+            name, given = ("expert", ()) if confused is None else ("confused", (random.Random(confused),))
+            if not hasattr(facts.task, name):
+                raise ValueError(
+                    f"the scripted solver cannot answer {facts.kind}, whose class has no method `{name}`; add it as a "
+                    "generator that yields what to say"
+                )
+            self._script = iter(getattr(facts.task, name)(*given))
         words = next(self._script, "")
         return words if getattr(facts.task, "literal", False) else str(facts.environment.scramble(words))
 

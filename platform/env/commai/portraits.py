@@ -7,23 +7,22 @@ from typing import Any
 
 import numpy as np
 from PIL import Image as Picture
-from PIL import ImageDraw
+from PIL import ImageDraw, ImageFont
 
 from interplay.env.arrays import Image
 from interplay.env.commai.serializer import SILENCE
 
-LINE = 12  # pixels
-LETTER = 6
+LEAST_SIZE = 10  # of letters, in pixels
+LINES = 24  # of a picture, at most
 PAPER, INK = (250, 250, 245), (30, 30, 40)
 COMPASS = {"north": "^", "east": ">", "south": "v", "west": "<"}
 
 
 def portraits(talk: Sequence[tuple[str, str]], world: Any, height: int, width: int) -> Mapping[str, Image]:
     """The transcript, as uint8 [height, width, 3], and the map if the world has one."""
-    lines = talk_lines(talk)[-max(1, height // LINE - 1) :]
-    pictures = {"talk": _drawn(lines, height, width)}
+    pictures = {"talk": _drawn(talk_lines(talk) or ["nothing has been said yet"], height, width)}
     drawn = map_lines(world, 9)
-    return pictures | {"map": _drawn(drawn, height, width)} if drawn else pictures
+    return pictures | {"map": _drawn(drawn, height, width, columns=True)} if drawn else pictures
 
 
 def talk_lines(talk: Sequence[tuple[str, str]]) -> list[str]:
@@ -50,9 +49,17 @@ def map_lines(world: Any, size: int) -> list[str]:
     ]
 
 
-def _drawn(lines: Sequence[str], height: int, width: int) -> Image:
+def _drawn(lines: Sequence[str], height: int, width: int, columns: bool = False) -> Image:
+    """The last lines that fit, and of each the last letters, below the place where replays label a picture; with
+    `columns`, letters that are split by spaces stand one below the other."""
+    step = max(LEAST_SIZE * 5 // 4, height // LINES)
+    face = ImageFont.load_default(step * 4 // 5)
+    top, left, fitting = 3 * step // 2, step // 2, max(1, height // step - 2)
     picture = Picture.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(picture)
-    for row, line in enumerate(lines):
-        draw.text((4, 4 + row * LINE), line[-max(1, width // LETTER) :], fill=INK)
+    for row, line in enumerate(lines[-fitting:]):
+        while draw.textlength(line, face) > width - 2 * left and len(line) > 1:
+            line = line[1:]
+        for column, text in enumerate(line.split(" ") if columns else [line]):
+            draw.text((left + column * step, top + row * step), text, INK, face)
     return np.asarray(picture, np.uint8).copy()

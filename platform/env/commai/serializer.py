@@ -16,8 +16,14 @@ from typing import Any, Protocol
 
 SILENCE = " "
 BYTE = 8
+BITS = frozenset("01")
 LONGEST_PREFIX = 3 * BYTE  # bits that may still become a character of four bytes
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
+
+
+class LearnerError(ValueError):
+    """The learner did not answer with a token. A session that ends with it is reported in one line: the traceback would
+    show none of the learner's code."""
 
 
 class Reader(Protocol):
@@ -56,11 +62,11 @@ class IdentitySerializer(_StatelessSerializer):
         """The last token, which is a character.
 
         Raises:
-            ValueError: it is not one character.
+            LearnerError: it is not one character.
         """
         token = tokens[-1]
         if not isinstance(token, str) or len(token) != 1:
-            raise ValueError(f"a token must be one character, got {token!r}")
+            raise LearnerError(f"a token must be one character, got {token!r}")
         return token, len(tokens)
 
 
@@ -105,7 +111,11 @@ class StandardSerializer(_StatelessSerializer):
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
         """The character that the last bit completes. A byte is dropped when three others follow without completing a
-        character, which bounds the cost of invalid input."""
+        character, which bounds the cost of invalid input.
+
+        Raises:
+            LearnerError: one of the last eight tokens is not a bit.
+        """
         if (len(tokens) - start) % BYTE:
             return "", start
         bits = _joined(tokens[start:])
@@ -144,11 +154,11 @@ class GeneralSerializer(_StatelessSerializer):
         """The symbol of the last token.
 
         Raises:
-            ValueError: it is no index of a symbol.
+            LearnerError: it is no index of a symbol.
         """
         symbol = self.i2s.get(tokens[-1])
         if symbol is None:
-            raise ValueError(f"a token must be an index from {min(self.i2s)} to {max(self.i2s)}, got {tokens[-1]!r}")
+            raise LearnerError(f"a token must be an index from {min(self.i2s)} to {max(self.i2s)}, got {tokens[-1]!r}")
         return symbol, len(tokens)
 
 
@@ -324,9 +334,11 @@ def joined_tokens(tokens: list[Any]) -> Any:
 
 def _joined(tokens: list[Any]) -> str:
     try:
-        return "".join(tokens)
+        if BITS.issuperset(tokens):
+            return "".join(tokens)
     except TypeError:
-        raise _no_bit(tokens) from None
+        pass  # a token without a hash
+    raise _no_bit(tokens)
 
 
 def _bytes(bits: str) -> bytes:
@@ -336,9 +348,9 @@ def _bytes(bits: str) -> bytes:
         raise _no_bit(bits) from None
 
 
-def _no_bit(tokens: Iterable[Any]) -> ValueError:
+def _no_bit(tokens: Iterable[Any]) -> LearnerError:
     other = next(token for token in tokens if token not in ("0", "1"))
-    return ValueError(f"a token must be '0' or '1', got {other!r}")
+    return LearnerError(f"a token must be '0' or '1', got {other!r}")
 
 
 def _bits(text: str) -> str:

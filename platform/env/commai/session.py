@@ -9,6 +9,7 @@ from typing import Any
 
 from interplay.env.commai.learners.base import BaseLearner
 from interplay.env.commai.observer import Observable
+from interplay.env.commai.serializer import LearnerError
 
 
 class Session:
@@ -51,7 +52,7 @@ class Session:
         """Exchanges one token of the teacher and one of the learner.
 
         Raises:
-            ValueError: the learner answers None.
+            LearnerError: the learner answers None.
         """
         learner = self._learner
         if getattr(learner, "test_mode", False):
@@ -64,7 +65,8 @@ class Session:
             self._give(reward)
         self._learner_token = answer = learner.next(token)
         if answer is None:
-            raise ValueError(f"{type(learner).__name__}.next returned None: a learner answers each token with a token")
+            name = type(learner).__name__
+            raise LearnerError(f"{name}.next returned None: a learner answers each token with a token")
         if self.learner_token_updated.observers:
             self.learner_token_updated(answer)
         self._total_time += 1

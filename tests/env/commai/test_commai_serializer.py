@@ -54,7 +54,7 @@ def test_nonsense_is_not_kept() -> None:
 
 
 def test_a_token_must_be_a_bit() -> None:
-    for nonsense in ("x", 7, None):
+    for nonsense in ("x", 7, None, ["0"], "", "01", "hello"):
         channel = InputChannel(StandardSerializer())
         with pytest.raises(ValueError, match="a token must be '0' or '1'"):
             for token in ("0",) * 7 + (nonsense,):

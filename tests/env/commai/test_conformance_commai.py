@@ -184,7 +184,7 @@ def test_an_alphabet_must_be_able_to_answer_the_tasks_of_a_file(tmp_path: Path) 
     registry.make("commai", config=str(file), alphabet=" ABC.")
 
 
-def test_an_answer_that_the_alphabet_lacks_is_named_when_an_expert_says_it(tmp_path: Path) -> None:
+def test_an_answer_that_the_alphabet_or_a_class_lacks_is_named_when_an_expert_says_it(tmp_path: Path) -> None:
     """A task of one's own that does not state what its answers are written in."""
     file = tmp_path / "sevens.py"
     file.write_text(
@@ -203,10 +203,27 @@ def test_an_answer_that_the_alphabet_lacks_is_named_when_an_expert_says_it(tmp_p
     )
     world = registry.make("commai", config=str(file), alphabet=" .AB")
     world.reset(Start(seed=0))
-    expert = world.tasks().sample(world.facts().kind, np.random.default_rng(0)).expert(world)
+    task = world.tasks().sample(world.facts().kind, np.random.default_rng(0))
+    expert = task.expert(world)
     with pytest.raises(ValueError, match=r"Seven says '7\.', and env.alphabet=' \.AB' lacks '7'; add what"):
         for _ in range(5):
             world.step({"solver": expert.act(world)})
+    world.reset(Start(seed=0))
+    confused = task.misread(world, np.random.default_rng(0)).expert(world)
+    with pytest.raises(ValueError, match=r"cannot answer .*Seven, whose class has no method `confused`; add it"):
+        for _ in range(5):
+            world.step({"solver": confused.act(world)})
+
+
+def test_a_transcript_stands_below_the_label_of_a_replay() -> None:
+    world = registry.make("commai")
+    world.reset(Start(seed=0))
+    for _ in range(2):
+        talk = world.portrait(480, 640)["talk"]
+        inked = np.flatnonzero((talk != talk[0, 0]).any((1, 2)))
+        assert inked.size and inked.min() > 25, "a picture without words, or under the label"
+        for _ in range(12):
+            world.step({})
 
 
 def test_facts_hold_what_was_said_in_characters() -> None:

@@ -12,8 +12,11 @@ import shlex
 import socket
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
+
+from interplay.env.commai.serializer import LearnerError
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,7 @@ class RemoteLearner:
         self._socket.setsockopt(_zmq().LINGER, 0)
         self._events: Any = self._socket.get_monitor_socket(_zmq().EVENT_ACCEPTED | _zmq().EVENT_DISCONNECTED)
         self._client: tuple[int, str] | None = None  # descriptor and name of the one that is served
+        self._learner: tuple[int, str] | None = None  # the client that has sent 'hello'
         self._turned_away = False  # whether another one has come
         try:
             self.port = self._bind(address, port)
@@ -54,7 +58,9 @@ class RemoteLearner:
                 self._process = subprocess.Popen(shlex.split(cmd))
             hello = self._receive(hello_limit, "its 'hello'", self._warn_of_another_client)
             if hello != "hello":
-                raise ValueError(f"the remote learner began with {hello[:SHOWN]!r}; the first message is 'hello'")
+                raise LearnerError(f"the remote learner began with {hello[:SHOWN]!r}; the first message is 'hello'")
+            self._read_connections()
+            self._learner = self._client
         except BaseException:
             self.close()
             raise
@@ -67,12 +73,14 @@ class RemoteLearner:
         """Sends the reward and the token, and waits for the answer.
 
         Raises:
-            ValueError: the answer is no text.
-            TimeoutError: it did not come in time.
+            LearnerError: the answer is no text, did not come in time, or cannot come, because the learner has left.
         """
         self._send("0" if self._reward is None else f"{self._reward:g}")
         self._send(str(token))
-        return self._receive(self._answer_limit, "its answer")
+        answer = self._receive(self._answer_limit, "its answer", self._check_connected)
+        if answer == "hello":  # perhaps of a learner that was started again
+            self._check_connected()
+        return answer
 
     def close(self) -> None:
         """Closes the socket and ends the learner's process."""
@@ -109,24 +117,37 @@ class RemoteLearner:
         return port
 
     def _send(self, text: str) -> None:
-        if not self._socket.poll(self._answer_limit * 1000, _zmq().POLLOUT):
-            raise TimeoutError(f"the remote learner has taken nothing for {self._answer_limit:g} s")
+        self._wait(_zmq().POLLOUT, self._answer_limit, "taken", "the next token", self._check_connected)
         self._socket.send(text.encode())
 
-    def _receive(self, limit: float, what: str, waiting: Callable[[], None] = lambda: None) -> str:
-        waited = 0.0
-        while not self._socket.poll(min(limit - waited, 0.5) * 1000):
-            waited += 0.5
-            waiting()
-            if self._process is not None and self._process.poll() is not None:
-                raise ValueError(f"the remote learner has exited with {self._process.returncode} before {what}")
-            if waited >= limit:
-                raise TimeoutError(f"the remote learner has not sent {what} for {limit:g} s{self._connected()}")
+    def _receive(self, limit: float, what: str, waiting: Callable[[], None]) -> str:
+        self._wait(_zmq().POLLIN, limit, "sent", what, waiting)
         message: bytes = self._socket.recv()
         try:
             return message.decode()
         except UnicodeDecodeError as broken:
-            raise ValueError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
+            raise LearnerError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
+
+    def _wait(self, event: int, limit: float, done: str, what: str, waiting: Callable[[], None]) -> None:
+        """Waits until the socket can send or receive, and calls `waiting` every half second."""
+        waited = 0.0
+        while not self._socket.poll(min(limit - waited, 0.5) * 1000, event):
+            waited += 0.5
+            if self._process is not None and self._process.poll() is not None:
+                raise LearnerError(f"the remote learner has exited with {self._process.returncode} before {what}")
+            waiting()
+            if waited >= limit:
+                raise LearnerError(f"the remote learner has not {done} {what} for {limit:g} s{self._connected()}")
+
+    def _check_connected(self) -> None:
+        """Raises LearnerError if the learner has left, also if another one has come: it lacks what was sent before."""
+        self._read_connections()
+        if self._client == self._learner:
+            return
+        if self._process is not None:  # it may be about to exit
+            with suppress(subprocess.TimeoutExpired):
+                raise LearnerError(f"the remote learner has exited with {self._process.wait(5)} before its answer")
+        raise LearnerError("the remote learner has disconnected; a session ends with its learner: start both again")
 
     def _warn_of_another_client(self) -> None:
         """Warns once where a client is turned away: a PAIR socket serves one, and what others send is lost."""
@@ -140,9 +161,9 @@ class RemoteLearner:
             )
 
     def _connected(self) -> str:
-        """Says which client keeps others out."""
+        """Says which client keeps others out; nothing where it is the learner."""
         self._read_connections()
-        if self._client is None:
+        if self._client is None or self._client == self._learner:
             return ""
         return f"; {self._client[1]} is connected and keeps other clients out: end it if it is not the learner"
 
