@@ -83,7 +83,7 @@ BAD_LEARNERS = {
     "long": ("socket.send(b'good day' * 99); socket.recv()", 2, f"began with '{'good day' * 10}'; the first"),
     "dying": (f"socket.send(b'hello'); {HEAR}; sys.exit(3)", 1, "exited with 3 before its answer"),
     "nonsense": (f"socket.send(b'hello'); {SAY_X}", 1, "got 'x'"),
-    "empty": (f"socket.send(b'hello'); {SAY_NOTHING}", 1, "a token is '0' or '1' here, got ''"),
+    "empty": (f"socket.send(b'hello'); {SAY_NOTHING}", 1, "a token must be '0' or '1', got ''"),
     "bytes": (f"socket.send(b'hello'); {HEAR}; socket.send(b'\\xff' * 99); socket.recv()", 1, f"b'{80 * XFF}', which"),
 }
 
