@@ -13,7 +13,7 @@ from importlib.metadata import version
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import did_you_mean
 from interplay.launch.safe_stdio import outlive_readers
-from interplay.launch.verbs import SWEEP, VERBS, VerbHelp
+from interplay.launch.verbs import SWEEP, SWEPT, VERBS, VerbHelp
 
 HELP = ("-h", "--help", "help")
 TAKES = {"": "", "episode": "[EPISODE] ", "round": "NUMBER ", "corpus": "NAME FOLDER ", "person": "PERSON ",
@@ -69,7 +69,7 @@ def usage_of(name: str) -> str:
             f"interplay explain {verb.sections[0]} lists those of {verb.sections[0]}, with values and meanings.\n"
         )
     if name not in VERBS:
-        return "".join(lines)
+        return "".join([*lines, f"\nVERB is one of: {', '.join(SWEPT)}.\n"])
     return "".join(lines) + (
         "\nPaths are relative to the folder of the run: runs/run, or run.dir/run.name. A run does not remember its\n"
         "settings: repeat experiment=, env=, agent= and all others with each verb, or type run.settings=recorded for\n"
