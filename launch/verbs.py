@@ -319,6 +319,11 @@ VERBS: Mapping[str, Verb] = {
         Later("explain_settings", "print_config"),
         example="experiment=demo run.seed=2",
     ),
+    "completion": Verb(
+        'print what completes verbs and settings in bash: eval "$(interplay completion)"',
+        Later("completion", "completion"),
+        example="env=voxel",
+    ),
 }
 
 SWEPT = [name for name, verb in VERBS.items() if verb.swept]

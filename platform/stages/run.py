@@ -300,7 +300,7 @@ def recorded_command(root: Path) -> tuple[int, tuple[str, ...] | None]:
 
 
 def without_round(typed: Sequence[str]) -> tuple[str, ...]:
-    """The typed settings without the round, which each command names anew."""
+    """The typed settings without the round, which each command names itself."""
     return tuple(word for word in typed if setting_of(word) != ROUND)
 
 
