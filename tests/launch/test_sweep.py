@@ -20,6 +20,7 @@ import interplay.conf
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import configured, main
 from interplay.launch.sweep import CHECK_OF_HELP, OUTCOME, _folder, _forward_stop, combinations, help_of_any_type, sweep
+from interplay.launch.verbs import SWEPT
 from interplay.stages import stage_folder
 from interplay.stages.stage_folder import StageConflict
 
@@ -92,12 +93,13 @@ def test_a_mistyped_verb_names_the_nearest(capsys: pytest.CaptureFixture[str]) -
     assert "name a verb, as interplay sweep demo run.seed=1,2. Did you mean 'collect'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["studio", "serve-reward", "watch", "replay", "explain", "doctor"])
+@pytest.mark.parametrize("verb", ["watch", "replay", "explain", "doctor"])
 def test_verbs_that_serve_show_or_list_are_not_swept(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", verb, "run.seed=1,2"]) == 2
     said = capsys.readouterr().err
     assert f"interplay sweep: {verb} is not swept. Name a verb" in said
     assert "Those that are swept: demo, round, collect, clone, clone-setter, collect-agent, mark, reward" in said
+    assert {"studio", "studio-demo", "crowd", "serve-reward", "play"}.isdisjoint(SWEPT)
 
 
 def test_an_outcome_is_written_whole(tmp_path: Path) -> None:
