@@ -167,7 +167,7 @@ def run(stream: RolloutStream, context: LearnerContext, options: argparse.Namesp
     while cpu == 0.0 or time.monotonic() - started < options.seconds or unrolls == 0:
         if cpu == 0.0 and time.monotonic() - began > options.warm:
             started, cpu, unrolls = time.monotonic(), time.process_time(), 0
-        batch = stream.take(lambda: lambda: weights, version, ahead=True)
+        batch = stream.take(lambda: lambda: weights, version, ahead=lambda: True, stopped=lambda: False)
         version, unrolls = version + 1, unrolls + len(batch.taken)
         stream.stats()
         if time.monotonic() - shown > STATUS_SECONDS:

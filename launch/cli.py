@@ -32,7 +32,7 @@ from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import is_of_another_package, keep_traceback
 from interplay.launch.usage import answer
-from interplay.launch.verbs import VERBS
+from interplay.launch.verbs import SWEPT, VERBS
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
@@ -185,9 +185,13 @@ def _described(error: Exception, root: Path) -> str:
 
 def _sweep(typed: Sequence[str]) -> int:
     """`interplay sweep VERB KEY=VALUE,VALUE ...`."""
-    if not typed or typed[0] not in VERBS:
-        known = did_you_mean(typed[0] if typed else "", list(VERBS))
-        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2.{known}\n")
+    if not typed or typed[0] not in SWEPT:
+        problem = f"{typed[0]} is not swept. Name" if typed and typed[0] in VERBS else "name"
+        known = did_you_mean(typed[0], SWEPT) if typed and typed[0] not in VERBS else ""
+        sys.stderr.write(
+            f"interplay sweep: {problem} a verb, as interplay sweep demo run.seed=1,2.{known} Those that are swept: "
+            f"{', '.join(SWEPT)}\n"
+        )
         return 2
     verb, words, number = typed[0], typed[1:], list[str]()
     try:

@@ -30,7 +30,7 @@ from interplay.core.typed_name import RUNS, setting_of, typed_setting
 from interplay.env import registry
 from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
-from interplay.stages.config import TYPED, Config
+from interplay.stages.config import ROUND, TYPED, Config
 from interplay.stages.run import recorded_command
 from interplay.stages.stage_folder import CONFIG_FILE
 
@@ -62,7 +62,7 @@ def compose(overrides: Sequence[str]) -> Config:
         problems = _without_misfit(overrides, error.problems)
         world = str((settings.get("env") or {}).get("name"))
         raise SettingsError(with_proposals(problems, overrides, world)) from error
-    typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run."))
+    typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run.") or setting_of(word) == ROUND)
     return replace(config, run=replace(config.run, typed=typed))
 
 
@@ -78,7 +78,9 @@ def _after_recorded(overrides: Sequence[str]) -> list[str]:
     try:
         seed, typed = recorded_command(root)
     except ValueError as error:
-        named_as = f"name a run with run.name=NAME and, if it is not in {RUNS}/, run.dir=FOLDER"
+        named_as = (
+            f"type the settings, or name another run with run.name=NAME and, if it is not in {RUNS}/, run.dir=FOLDER"
+        )
         known = did_you_mean(root.name, names_of_runs(root.parent))
         raise SettingsError([f"{RECORDED}: {error}; {named_as}.{known}"]) from error
     if typed is None:

@@ -27,6 +27,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
+from interplay.core.files import write_whole
 from interplay.core.settings_validation import SettingsError
 from interplay.core.typed_name import setting_of
 from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
@@ -224,7 +225,7 @@ def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydr
             GlobalHydra.set_state(outer)
         told = folder / str(chosen.number)
         told.mkdir(parents=True, exist_ok=True)
-        (told / OUTCOME).write_text(json.dumps({"run": run.name, "code": code}))
+        write_whole(told / OUTCOME, json.dumps({"run": run.name, "code": code}))
         if together and code == INTERRUPTED:
             (folder / STOPPED).touch()
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import did_you_mean
 from interplay.launch.safe_stdio import outlive_readers
-from interplay.launch.verbs import SWEEP, VERBS, VerbHelp
+from interplay.launch.verbs import SWEEP, SWEPT, VERBS, VerbHelp
 
 HELP = ("-h", "--help", "help")
 TAKES = {"": "", "episode": "[EPISODE] ", "round": "NUMBER ", "corpus": "NAME FOLDER ", "person": "PERSON ",
@@ -68,7 +68,9 @@ def usage_of(name: str) -> str:
         lines.append(
             f"interplay explain {verb.sections[0]} lists those of {verb.sections[0]}, with values and meanings.\n"
         )
-    if name not in VERBS or not (verb.reads or verb.writes):
+    if name not in VERBS:
+        return "".join([*lines, f"\nVERB is one of: {', '.join(SWEPT)}.\n"])
+    if not (verb.reads or verb.writes):
         return "".join(lines)
     return "".join(lines) + (
         "\nPaths are relative to the folder of the run, run.dir/run.name: runs/run by default, runs/demo with\n"

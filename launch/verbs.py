@@ -44,6 +44,7 @@ class Verb(VerbHelp):
     act: Callable[[Config], int] | LazyFunction
     # What a word that is not a setting names.
     takes: Literal["", "episode", "round", "corpus", "person", "setting"] = ""
+    swept: bool = False  # whether `interplay sweep` runs it: its results depend on the settings of training
 
     def load(self) -> Callable[[Config], int]:
         """What carries the verb out, imported if necessary; returns the exit code."""
@@ -58,7 +59,7 @@ def _stage(
     name: str, does: str, *, reads: str = "", writes: str, sections: tuple[str, ...], example: str
 ) -> dict[str, Verb]:
     act = LazyFunction("stage_verbs", "run_one_stage", name)
-    return {name: Verb(does, act, reads=reads, writes=writes, sections=sections, example=example)}
+    return {name: Verb(does, act, reads=reads, writes=writes, sections=sections, example=example, swept=True)}
 
 
 ROUND = ("collect", "clone", "collect_agent", "mark", "reward", "reinforce", "evaluate", "baselines", "variants")
@@ -74,6 +75,7 @@ VERBS: Mapping[str, Verb] = {
     "demo": Verb(
         "run the stages of round 1, small, and write a report (experiment=demo)",
         LazyFunction("round_verbs", "run_round"),
+        swept=True,
         reads="what its stages have done before: it continues there",
         writes="a folder for each stage, store/ (episodes and marks), report.html and summary.json",
         sections=ROUND,
@@ -82,6 +84,7 @@ VERBS: Mapping[str, Verb] = {
     "round": Verb(
         "run the stages of a round that are not done: interplay round 2",
         LazyFunction("round_verbs", "run_round"),
+        swept=True,
         takes="round",
         reads="the agent of the round before, and store/",
         writes="the same as demo; from round 2 on in round-2/",
@@ -162,6 +165,7 @@ VERBS: Mapping[str, Verb] = {
     "report": Verb(
         "write report.html and summary.json of the stages that have run",
         LazyFunction("reading_verbs", "report"),
+        swept=True,
         reads="what the stages of the run have written",
         writes="report.html, summary.json",
         example="run.name=mine",
@@ -169,6 +173,7 @@ VERBS: Mapping[str, Verb] = {
     "orderings": Verb(
         "compare BC+RL with its baselines over seeds, and with the paper's findings",
         LazyFunction("round_verbs", "compare_seeds"),
+        swept=True,
         reads="what the runs of the seeds have done before: it continues there",
         writes="a run for each seed, runs/NAME-seed-1 and so on; results.md, results.json and figures",
         sections=("orderings", *ROUND),
@@ -177,6 +182,7 @@ VERBS: Mapping[str, Verb] = {
     "inspect-reward": Verb(
         "measure the reward model on held-out episodes, and write a page",
         LazyFunction("reading_verbs", "inspect_reward"),
+        swept=True,
         reads="reward/checkpoints, store/ (episodes and marks)",
         writes="reward-inspection.html, reward-inspection.json",
         example="run.name=mine",
@@ -313,4 +319,11 @@ VERBS: Mapping[str, Verb] = {
         LazyFunction("explain_settings", "print_config"),
         example="experiment=demo run.seed=2",
     ),
+    "completion": Verb(
+        'print what completes verbs and settings in bash: eval "$(interplay completion)"',
+        LazyFunction("completion", "completion"),
+        example="env=voxel",
+    ),
 }
+
+SWEPT = [name for name, verb in VERBS.items() if verb.swept]

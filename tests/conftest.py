@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from inspect import isfunction
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,21 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for verb in ("collect-agent", "mark", "reward"):
         interplay(verb, tiny(root))
     return root
+
+
+@pytest.fixture(scope="session")
+def unbroken(rewarded: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Path]:
+    """Returns the root of a run whose stage made twelve updates without a break; one for each stage and overlap."""
+    from tiny_runs import interplay
+    from twelve_updates import twelve, without
+
+    @cache
+    def root_of(stage: str, overlap: bool) -> Path:
+        root = without(stage, rewarded, tmp_path_factory.mktemp("unbroken"))
+        interplay(stage, twelve(root, stage, overlap))
+        return root
+
+    return root_of
 
 
 @pytest.fixture(params=["emulated", "real"])

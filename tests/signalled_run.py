@@ -17,6 +17,7 @@ import torch
 
 from interplay.launch.cli import main
 
+LOGGED = "interplay.tracking.metrics:MetricsFile.log"  # returns once per update of a stage with log_every=1
 TIMEOUT_SECONDS = 1200  # on a busy machine a start takes minutes
 
 

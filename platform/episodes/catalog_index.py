@@ -33,11 +33,13 @@ class DamagedCatalog(ValueError):
 
 @contextmanager
 def damage_reported(path: Path, remedy: str) -> Iterator[None]:
-    """Raises DamagedCatalog in place of the errors that SQLite or row parsing raises for a damaged file, and OSError in
-    place of those about a full disk or missing rights."""
+    """Raises DamagedCatalog in place of the errors that SQLite or row parsing raises for a damaged file, OSError in
+    place of those about a full disk or missing rights, and ValueError in place of that about a closed file."""
     try:
         yield
-    except sqlite3.ProgrammingError:  # a mistake of the caller, such as a closed database
+    except sqlite3.ProgrammingError as error:  # a mistake of the caller
+        if "closed database" in str(error):
+            raise ValueError(f"{path} has been closed; open its store or snapshot again") from error
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if (failed := system_error(error, path)) is not None:

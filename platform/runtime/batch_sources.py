@@ -144,7 +144,13 @@ class RolloutSource(BatchSource, Protocol):
     """Delivers rollouts with their reward."""
 
     def take(
-        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+        self,
+        snapshot: Callable[[], FetchWeights],
+        version: int,
+        *,
+        ahead: Callable[[], bool],
+        stopped: Callable[[], bool],
+        keep: bool = False,
     ) -> RolloutBatch:
         """Returns the next batch.
 
@@ -152,15 +158,28 @@ class RolloutSource(BatchSource, Protocol):
             snapshot: returns the learner's current weights, which are fetched when they are wanted, in any thread.
             version: of these weights: the number of batches they were trained on.
             ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
+                Called once this batch has arrived.
+            stopped: whether to give up waiting for this batch. Only sources in other processes do: the state of one in
+                the learner's process is not known before the batch is complete.
             keep: without `ahead`, whether the state holds these weights for the next batch, which has the same lag then
                 as if work on it had begun. Only sources in the learner's process do.
+
+        Raises:
+            StopRequested: `stopped` returned True; no batch is taken, and the state is that before the call.
         """
 
 
 class DemonstrationSource(BatchSource, Protocol):
     """Delivers demonstrations; see `RolloutSource`."""
 
-    def take(self, *, ahead: bool) -> DemonstrationBatch: ...
+    def await_batch(self, stopped: Callable[[], bool]) -> None:
+        """Waits for the next batch where `take` could give up waiting; the next `take` then does not wait.
+
+        Raises:
+            StopRequested: `stopped` returned True.
+        """
+
+    def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch: ...
 
 
 class BatchBuffers:

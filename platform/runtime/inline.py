@@ -98,15 +98,24 @@ class InlineRollouts:
         self._wait_seconds = 0.0
 
     def take(
-        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+        self,
+        snapshot: Callable[[], FetchWeights],
+        version: int,
+        *,
+        ahead: Callable[[], bool],
+        stopped: Callable[[], bool],
+        keep: bool = False,
     ) -> RolloutBatch:
         started = time.monotonic()
         # Without an unroll ahead, this one is made while the learner waits, so its weights are still the current ones.
         unroll, reward_version = self._ahead.take(lambda: self._make(*(self._kept or (snapshot(), version))))
         self._wait_seconds += time.monotonic() - started
-        self._kept = (snapshot(), version) if keep and not ahead and self._overlap else None
-        if ahead and self._overlap:
-            self._ahead.begin(partial(self._make, snapshot(), version))
+        self._kept = None
+        if ahead():
+            if self._overlap:
+                self._ahead.begin(partial(self._make, snapshot(), version))
+        elif keep and self._overlap:
+            self._kept = snapshot(), version
         taken = ConsumedUnroll(0, self._taken, unroll.version)
         self._taken += 1
         return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
@@ -148,11 +157,14 @@ class InlineDemonstrations:
         self._wait_seconds = 0.0
         self._heartbeat, self._idle = Heartbeat(), IdleFraction()
 
-    def take(self, *, ahead: bool) -> DemonstrationBatch:
+    def await_batch(self, stopped: Callable[[], bool]) -> None:
+        pass  # `take` waits: until then, the state of the dataset actor is not known
+
+    def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:
         started = time.monotonic()
         unroll = self._ahead.take(self._make)
         self._wait_seconds += time.monotonic() - started
-        if ahead:
+        if ahead():
             self._ahead.begin(self._make)
         self._taken += 1
         return DemonstrationBatch(unroll, (ConsumedUnroll(0, self._taken - 1),))
@@ -182,7 +194,10 @@ class InlineDemonstrations:
 class NoDemonstrations:
     """The source of a learner that uses no demonstrations."""
 
-    def take(self, *, ahead: bool) -> DemonstrationBatch:
+    def await_batch(self, stopped: Callable[[], bool]) -> None:
+        pass
+
+    def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:
         return DemonstrationBatch(None, ())
 
     def stats(self) -> SourceStats:

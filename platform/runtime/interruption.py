@@ -24,6 +24,10 @@ class Interrupted(Exception):
     """The work was stopped and has saved its progress. The message says how to continue."""
 
 
+class StopRequested(Exception):
+    """A stop was requested while the work waited for its next batch, which has not been taken."""
+
+
 class StopRequest:
     """While entered, turns the first SIGINT, SIGTERM or SIGHUP into a request that a loop reads with `requested`::
 

@@ -23,6 +23,7 @@ import torch
 
 from interplay.core.running_clock import RunningClock
 from interplay.core.stall_watch import stack_of
+from interplay.runtime.interruption import StopRequested
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Prefetcher(Generic[Item]):
         self._call_started = self._clock()
         # A daemon, so that a call that hangs does not keep the process from exiting.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.wait_seconds = 0.0  # that callers of `take` have waited
+        self.wait_seconds = 0.0  # that callers of `await_item` and `take` have waited
 
     @property
     def ready(self) -> int:
@@ -83,9 +84,16 @@ class Prefetcher(Generic[Item]):
             return len(self._ready)
 
     def take(self) -> Item:
-        """Returns the next item.
+        """Returns the next item; raises as `await_item`, without a stop."""
+        self.await_item()
+        with self._changed:
+            return self._ready.popleft()
+
+    def await_item(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Returns when the next item can be taken.
 
         Raises:
+            StopRequested: `stopped` returned True before.
             RuntimeError: one call of `produce` has exceeded the time limit; the stacks have been printed.
             Exception: what `produce` raised.
         """
@@ -93,6 +101,8 @@ class Prefetcher(Generic[Item]):
         self.start()
         with self._changed:
             while not self._ready and self._error is None:
+                if stopped():
+                    raise StopRequested
                 self._changed.wait(timeout=min(1.0, LOG_WAIT_SECONDS))
                 waited = self._clock() - max(self._call_started, started)
                 if self._time_limit is not None and waited > self._time_limit:
@@ -103,7 +113,6 @@ class Prefetcher(Generic[Item]):
             self.wait_seconds += time.monotonic() - began
             if not self._ready and self._error is not None:
                 raise self._error
-            return self._ready.popleft()
 
     def start(self) -> None:
         """Starts the thread, unless it has been started already."""

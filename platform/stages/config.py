@@ -32,6 +32,7 @@ from interplay.tracking.config import TrackingConfig
 from interplay.video.config import ReplayConfig
 
 TYPED = "run.typed"  # the one field that no user sets
+ROUND = "run.round"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class RunConfig:
     round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
     # typed: the settings that are typed now; recorded: before them, those that the run's last command was typed with
     settings: Literal["typed", "recorded"] = "typed"
-    typed: tuple[str, ...] = ()  # the settings of other sections as they were typed, for messages that say what to type
+    # The settings of other sections, and run.round, as they were typed, for messages that say what to type.
+    typed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or self.name in (".", ".."):

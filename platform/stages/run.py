@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
@@ -29,7 +29,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.config import Config, RunConfig
+from interplay.stages.config import ROUND, Config, RunConfig
 from interplay.stages.rounds import (
     SHARED_STAGES,
     check_order,
@@ -199,7 +199,7 @@ class Run:
             words.append(f"run.round={number}")
         if self.config.run.seed != RunConfig.seed:
             words.append(f"run.seed={self.config.run.seed}")
-        typed = self.config.run.typed or recorded_words(self.root)
+        typed = without_round(self.config.run.typed) or recorded_words(self.root)
         return " ".join(["interplay", verb, *words, *map(shlex.quote, typed)])
 
 
@@ -298,9 +298,16 @@ def recorded_command(root: Path) -> tuple[int, tuple[str, ...] | None]:
     try:
         recorded = json.loads((root / CONFIG_FILE).read_text())["run"]
         seed, typed = int(recorded["seed"]), recorded.get("typed")
-        return seed, None if typed is None else tuple(with_current_name(str(word)) for word in typed)
+        return seed, None if typed is None else without_round([with_current_name(str(word)) for word in typed])
+    except FileNotFoundError as error:
+        raise ValueError(f"{root} has no {CONFIG_FILE}, which records the settings of its last command") from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{root} has no readable {CONFIG_FILE} ({error!r})") from error
+
+
+def without_round(typed: Sequence[str]) -> tuple[str, ...]:
+    """The typed settings without the round, which each command names itself."""
+    return tuple(word for word in typed if setting_of(word) != ROUND)
 
 
 def _check_same_world(root: Path, config: Config) -> None:

@@ -60,14 +60,18 @@ class Trainee(ABC):
         self._measure, self._measure_every = measure, measure_every
 
     @abstractmethod
-    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
+    def step(self, ahead: Callable[[], bool], stopped: Callable[[], bool], keep: bool = False) -> Mapping[str, float]:
         """Performs one update; returns metrics by name.
 
         Args:
             ahead: if True, the trainee may already start work on the next update. False for the update before a
-                checkpoint, which must hold the state between two updates.
+                checkpoint, which must hold the state between two updates. Always returns what its first call did.
+            stopped: whether to give up waiting for data, as a stop is requested; see `RolloutSource.take`.
             keep: without `ahead`, whether the state holds the weights that this work would have begun with. True for a
                 checkpoint off the schedule, after which a resume is to continue as if it had not been made.
+
+        Raises:
+            StopRequested: `stopped` returned True; the state is that before the call.
         """
 
     def identity(self) -> Mapping[str, Any]:
@@ -113,7 +117,8 @@ class ImitationTrainee(Trainee):
         self._flow = FlowMetrics(demonstrated=self.demonstrated.stats)
         self._measure_at = measure_at
 
-    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
+    def step(self, ahead: Callable[[], bool], stopped: Callable[[], bool], keep: bool = False) -> Mapping[str, float]:
+        self.demonstrated.await_batch(stopped)
         unroll, taken = self.demonstrated.take(ahead=ahead)
         assert unroll is not None, "imitation learns from demonstrations alone"
         learned = self.learner.begin_update(demonstrated=unroll)
@@ -154,14 +159,16 @@ class ReinforcementTrainee(Trainee):
         self.unrolls = 0
         self._flow = FlowMetrics(played=rollouts.stats, demonstrated=self.demonstrated.stats)
 
-    def step(self, ahead: bool, keep: bool = False) -> Mapping[str, float]:
+    def step(self, ahead: Callable[[], bool], stopped: Callable[[], bool], keep: bool = False) -> Mapping[str, float]:
         """`updates_per_batch` updates from one batch of rollouts."""
-        batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead, keep=keep)
+        self.demonstrated.await_batch(stopped)  # first: a batch of rollouts that has been taken is to be learned from
+        batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead, stopped=stopped, keep=keep)
         unroll, read = batch.unroll, list[ConsumedUnroll]()
         learned: Mapping[str, float] = {}
         reward_mean = float(unroll.arrays["reward"].mean())
         for number in range(self.updates_per_batch):
-            demonstration = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
+            is_last = number + 1 == self.updates_per_batch
+            demonstration = self.demonstrated.take(ahead=ahead if is_last else lambda: True)
             self._beat(LEARNS)
             learned = self.learner.begin_update(rollout=unroll, demonstrated=demonstration.unroll)
             read += demonstration.taken

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 from interplay.core import files
@@ -21,7 +22,7 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent, fitting_training, fitting_weights
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.allocator import trim_heap
-from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest, StopRequested
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import outgrown_start
 from interplay.stages.stage_config import TrainingConfig
@@ -160,24 +161,41 @@ def train(trainee: Trainee, loop: Loop) -> None:
 
 def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest) -> Iterator[int]:
     """Trains, logs and saves; yields each update once it is done and logged, before it is saved."""
-    config, averages = loop.config, _Averages()
+    config, averages, saved = loop.config, _Averages(), done
     started, from_steps = time.monotonic(), trainee.steps
+
+    def log(update: int) -> None:
+        metrics = averages.take()
+        metrics["steps"] = trainee.steps
+        metrics["steps_per_second"] = (trainee.steps - from_steps) / (time.monotonic() - started)
+        tracker.log(update, metrics)
+
     for update in range(done + 1, config.updates + 1):
-        stopping = stop.requested
-        last = update == config.updates or stopping
         scheduled = update % config.checkpoint_every == 0
-        saves = last or scheduled
-        averages.add(trainee.step(ahead=not saves, keep=not scheduled))
+        planned = scheduled or update == config.updates
+        ahead = cache(lambda planned=planned: not (planned or stop.requested))  # one answer for the whole update
+        try:
+            averages.add(trainee.step(ahead=ahead, stopped=lambda: stop.requested, keep=not scheduled))
+        except StopRequested:
+            if saved < update - 1:
+                if averages.pending:
+                    log(update - 1)
+                save(trainee, loop, update - 1)
+            raise _interrupted(update - 1, config.updates) from None
+        saves = not ahead()
         if saves or update % config.log_every == 0:  # also before a checkpoint, which keeps no sums
-            metrics = averages.take()
-            metrics["steps"] = trainee.steps
-            metrics["steps_per_second"] = (trainee.steps - from_steps) / (time.monotonic() - started)
-            tracker.log(update, metrics)
+            log(update)
         yield update
         if saves:
             save(trainee, loop, update)
-        if stopping and update < config.updates:
-            raise Interrupted(f"stopped and saved at update {update} of {config.updates}; the same command continues")
+            saved = update
+        if saves and stop.requested and update < config.updates:
+            raise _interrupted(update, config.updates)
+
+
+def _interrupted(update: int, updates: int) -> Interrupted:
+    where = f"stopped and saved at update {update}" if update else "stopped before update 1"
+    return Interrupted(f"{where} of {updates}; the same command continues")
 
 
 def _way_out(folder: StageFolder) -> str:
@@ -228,6 +246,11 @@ class _Averages:
         self._pending: list[Mapping[str, float]] = []
         self._sums: dict[str, float] = defaultdict(float)
         self._counts: dict[str, float] = defaultdict(float)
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything has been added since the last log."""
+        return bool(self._pending)
 
     def add(self, metrics: Mapping[str, float]) -> None:
         self._pending.append(metrics)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,12 @@ class TensorBoardSink(DashboardSink):
 
     def _begin(self) -> None:
         hidden_from = None if self._resume_step is None else self._resume_step + 1
+        earlier = sorted(self._folder.glob(EVENT_FILES))
         if hidden_from is None:
-            for earlier in self._folder.glob(EVENT_FILES):
-                earlier.unlink()
+            for file in earlier:
+                file.unlink()
+        else:
+            _date_before(int(time.time()), earlier)
         writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter
         self._writer = writer(str(self._folder), purge_step=hidden_from)
         settings = json.dumps(self._settings, indent=2, default=str)
@@ -53,3 +57,14 @@ class TensorBoardSink(DashboardSink):
 
     def _finish(self) -> None:
         self._writer.close()
+
+
+def _date_before(now: int, files: Sequence[Path]) -> None:
+    """Renames event files whose names state a time from `now` on, as after the clock was set back.
+
+    TensorBoard reads the files in the order of their names, and a file hides rows of those before it only.
+    """
+    for age, file in zip(range(len(files), 0, -1), files, strict=True):
+        *prefix, stated, rest = file.name.split(".", EVENT_FILES.count(".") + 1)
+        if int(stated) > now - age:
+            file.rename(file.with_name(".".join([*prefix, f"{now - age:010}", rest])))

@@ -88,6 +88,15 @@ def test_a_mistyped_path_is_refused_and_makes_no_store(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("run/*")] == ["store"]
 
 
+def test_a_closed_store_or_snapshot_says_so(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path, create=True) as store:
+        snapshot = store.snapshot("mine")
+    snapshot.close()
+    for closed, file in ((store, "catalogue.db"), (snapshot, "mine.db")):
+        with pytest.raises(ValueError, match=rf"{file} has been closed; open its store or snapshot again$"):
+            closed.select(EpisodeFilter())
+
+
 def test_a_temporary_controller_is_found_too(tmp_path: Path) -> None:
     plain = episode(1)
     control = {**plain.meta.control, "solver": [(0, "agent"), (8, "human")]}

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from interplay.launch.served_run import served_run
 from interplay.launch.train_baselines import train_baselines
 from interplay.runtime.ray import learner_supervision
 from interplay.stages.baselines import baseline_config
-from interplay.stages.run import recorded_env
-from interplay.stages.stage_folder import MAX_DIFFERENCES, StageConflict, StageFolder
+from interplay.stages.run import Run, recorded_env
+from interplay.stages.stage_folder import MAX_DIFFERENCES, StageConflict, StageFolder, write_json
 from interplay.stages.trainees import ImitationTrainee
 from interplay.tracking.run_summary import RunSummary, read_run_summary
 
@@ -247,12 +248,17 @@ def test_recorded_settings_come_before_those_that_are_typed(tmp_path: Path) -> N
     assert "objects" not in compose([*again, "env=voxel"]).env, "settings of the recorded world"
     assert compose([*again, "env=room"]).env["objects"] == (2, 3)
     assert configured("demo", again) == compose([*named, "run.seed=3", *first]), "not experiment=demo"
+    second = compose([*again, "run.round=2"])
+    assert second.run.typed[:-1] == first and "round" not in Run(second.run.root, second).command("collect")
+    write_json(second.run.root / "config.json", asdict(second))
+    assert compose(again).run.round == 1, "the round is typed with each command"
 
 
 def test_recorded_settings_need_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded([f"run.dir={tmp_path}", "run.name=mine"])
     said = refused("clone", [f"run.dir={tmp_path}", "run.name=mien", "run.settings=recorded"], capsys, code=2)
-    assert "mien has no readable config.json" in said and "Did you mean 'mine'?" in said
+    assert "mien has no config.json, which records the settings of its last command; type the settings, or" in said
+    assert "Did you mean 'mine'?" in said and "FileNotFoundError" not in said
     assert not (tmp_path / "mien").exists()
     said = refused("clone", [f"run.dir={tmp_path}", "run.settings=last"], capsys, code=2)
     assert "run.settings" in said and "recorded" in said

@@ -19,7 +19,8 @@ from signalled_run import AfterCall, run_and_signal
 import interplay.conf
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import configured, main
-from interplay.launch.sweep import CHECK_OF_HELP, _folder, _forward_stop, combinations, help_of_any_type, sweep
+from interplay.launch.sweep import CHECK_OF_HELP, OUTCOME, _folder, _forward_stop, combinations, help_of_any_type, sweep
+from interplay.launch.verbs import SWEPT
 from interplay.stages import stage_folder
 from interplay.stages.stage_folder import StageConflict
 
@@ -90,6 +91,32 @@ def test_every_sweep_has_a_folder_of_its_own() -> None:
 def test_a_mistyped_verb_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "colect", "run.seed=1,2"]) == 2
     assert "name a verb, as interplay sweep demo run.seed=1,2. Did you mean 'collect'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["watch", "replay", "explain", "doctor"])
+def test_verbs_that_serve_show_or_list_are_not_swept(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", verb, "run.seed=1,2"]) == 2
+    said = capsys.readouterr().err
+    assert f"interplay sweep: {verb} is not swept. Name a verb" in said
+    assert "Those that are swept: demo, round, collect, clone, clone-setter, collect-agent, mark, reward" in said
+    assert {"studio", "studio-demo", "crowd", "serve-reward", "play"}.isdisjoint(SWEPT)
+
+
+def test_an_outcome_is_written_whole(tmp_path: Path) -> None:
+    """A file that is written in place would also change under its other name."""
+    words, before = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"], tmp_path / "before"
+    before.touch()
+
+    def act(typed: Sequence[str]) -> int:
+        (folder,) = (tmp_path / ".sweeps").iterdir()
+        for number in ("0", "1"):
+            (folder / number).mkdir(exist_ok=True)
+            if not (folder / number / OUTCOME).exists():
+                (folder / number / OUTCOME).hardlink_to(before)
+        return 0
+
+    assert sweep("collect", words, act, configured) == 0
+    assert not before.read_text()
 
 
 def test_keys_that_end_alike_are_named_in_full() -> None:

@@ -231,7 +231,7 @@ def test_a_reward_that_changes_the_arrays_is_refused_inline() -> None:
     actor.load_weights, actor.unroll = (lambda weights, version: None), (lambda: Unroll(arrays))
     rollouts = InlineRollouts(ScoringActor(actor, ChangingReward()), reference=None, overlap=False)
     with pytest.raises(ValueError, match=r"ChangingReward: score\(\) changes an array that is read-only"):
-        rollouts.take(lambda: dict, 0, ahead=False)
+        rollouts.take(lambda: dict, 0, ahead=lambda: False, stopped=lambda: False)
     assert not arrays["env_reward"].any() and arrays["env_reward"].flags.writeable
 
 

@@ -18,7 +18,7 @@ import pytest
 import torch
 from outcomes import assert_equal_nested
 from processes import becomes_true, is_running
-from signalled_run import AfterCall, run_and_signal
+from signalled_run import LOGGED, AfterCall, run_and_signal
 from tiny_runs import copied, interplay, refused, rows, tiny
 
 from interplay.launch.cli import main
@@ -28,7 +28,6 @@ from interplay.stages import actor_process, rollout_parts
 from interplay.stages.actor_process import ORIGIN, why_no_actor_process
 from interplay.stages.process_pool import FunctionProcess
 
-LOGGED = "interplay.tracking.metrics:MetricsFile.log"
 OWN = "runtime.actor_process=true"
 HANGS_SECONDS = 600.0
 

@@ -289,7 +289,7 @@ def test_every_pass_and_every_save_is_a_reported_activity(rewarded: Path, tmp_pa
     run.stage(STAGE).path.mkdir(exist_ok=True)
     trainee, told = build(run, snapshot, reward_source(run), ledger), list[str]()
     trainee._beat = told.append
-    trainee.step(ahead=False)
+    trainee.step(ahead=lambda: False, stopped=lambda: False)
     assert told == ["learns", "learns"]
     demonstrations = freeze_once(run, "clone", EpisodeFilter(split="train"), "interplay collect")
     cloning = clone_of(run, demonstrations, "clone", "solver")

@@ -1,4 +1,4 @@
-"""Twelve updates equal six, a kill, a resume and six more, bit for bit; Ctrl-C loses no progress."""
+"""Twelve updates equal six, a kill, a resume and six more, bit for bit."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from outcomes import assert_equal_nested
-from signalled_run import AfterCall, run_and_signal
+from signalled_run import LOGGED, AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
+from twelve_updates import same_runs, twelve, without
 
 from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
@@ -23,52 +22,9 @@ from interplay.learner import checkpoint
 from interplay.stages.stage_folder import TRAINING_LOCK, write_json
 from interplay.tracking.metrics import MetricsFile
 
-LOGGED = "interplay.tracking.metrics:MetricsFile.log"
 SYNCED = "interplay.core.files:sync"
 SAVED = "interplay.learner.checkpoint:save"
 STAGES = ("clone", "reward", "reinforce")
-
-
-def without(stage: str, rewarded: Path, to: Path) -> Path:
-    """A copy of the rewarded run without this stage."""
-    copied(rewarded, to)
-    shutil.rmtree(to / "run" / stage, ignore_errors=True)
-    (to / "run" / "store" / "snapshots" / f"{stage}.db").unlink(missing_ok=True)
-    return to
-
-
-def twelve(root: Path, stage: str, overlap: bool) -> list[str]:
-    return tiny(
-        root,
-        f"{stage}.training.updates=12",
-        f"{stage}.training.checkpoint_every=6",
-        f"runtime.overlap={str(overlap).lower()}",
-        "reinforce.measure_every=4",  # so that a checkpoint falls between two rows of the returns
-    )
-
-
-@pytest.fixture(scope="module")
-def unbroken(rewarded: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Path]:
-    """Returns the root of a run whose stage made its twelve updates without a break; one for each stage and overlap."""
-
-    @cache
-    def root_of(stage: str, overlap: bool) -> Path:
-        root = without(stage, rewarded, tmp_path_factory.mktemp("unbroken"))
-        interplay(stage, twelve(root, stage, overlap))
-        return root
-
-    return root_of
-
-
-def same_runs(straight: Path, resumed: Path, stage: str) -> None:
-    mine, theirs = (checkpoint.read(root / "run" / stage / "checkpoints") for root in (straight, resumed))
-    assert mine.step == theirs.step == 12
-    assert_equal_nested(mine.weights(), theirs.weights(), "agent.pt")
-    assert_equal_nested(mine.training(), theirs.training(), "training.pt")
-    for name in ("metrics.jsonl", *(["returns.jsonl"] if stage == "reinforce" else [])):
-        lived, again = (rows(root / "run" / stage / name) for root in (straight, resumed))
-        assert lived == again, name
-        assert lived
 
 
 @pytest.mark.parametrize(
@@ -106,20 +62,6 @@ def test_means_over_several_updates_are_the_same_after_a_kill(rewarded: Path, tm
     assert [row["step"] for row in rows(straight / "run/clone/metrics.jsonl")] == [4, 6, 8, 12]
 
 
-@pytest.mark.slow
-def test_a_stop_between_two_checkpoints_changes_nothing(
-    rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path
-) -> None:
-    stopped = without("reinforce", rewarded, tmp_path)
-    settings = twelve(stopped, "reinforce", True)
-    for count in (2, 1, 4):  # the second stop follows at once on a resume
-        result = run_and_signal(["reinforce", *settings], signal.SIGINT, AfterCall(LOGGED, count), tmp_path / "log")
-        assert result.code == 130, result.output
-    assert "stopped and saved at update 10 of 12" in result.output
-    interplay("reinforce", settings)
-    same_runs(unbroken("reinforce", True), stopped, "reinforce")
-
-
 def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     # Nothing is measured: the snapshot of held-out episodes would be synced, too.
@@ -149,29 +91,6 @@ def test_records_of_updates_are_on_disk_before_their_checkpoint(
     assert len(saved) == 2
     for before, number in zip([0, *saved], saved, strict=False):
         assert records <= set(synced[before:number])
-
-
-@pytest.mark.parametrize(
-    ("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM), ("clone", signal.SIGHUP)]
-)
-def test_a_stopped_stage_saves_and_continues(
-    rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals
-) -> None:
-    root = without(stage, rewarded, tmp_path)
-    settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
-    result = run_and_signal([stage, *settings], number, AfterCall(LOGGED, 3), tmp_path / "log")
-    assert result.code == 130
-    assert "stopped and saved at update 4 of 8; the same command continues" in result.output
-    assert "Traceback" not in result.output
-    folder = opened(settings).stage(stage)
-    assert not folder.finished
-    found = checkpoint.latest(folder.checkpoints)
-    assert found is not None
-    assert found.step == 4
-    interplay(stage, settings)
-    assert folder.finished
-    assert [row["step"] for row in rows(folder.path / "metrics.jsonl")] == list(range(1, 9))
-    assert folder.record()["updates"] == 8
 
 
 @pytest.mark.parametrize("stage", ["clone", "reinforce"])
@@ -235,17 +154,6 @@ def test_a_kill_just_after_the_last_save_leaves_a_stage_that_finishes(rewarded: 
     interplay("clone", tiny(root))
     folder = opened(tiny(root)).stage("clone")
     assert folder.finished_at(4) and folder.record()["steps"] == 4 * 2 * 9
-
-
-def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Path, tmp_path: Path) -> None:
-    root = copied(rewarded, tmp_path)
-    more = tiny(root, "clone.training.updates=12")
-    result = run_and_signal(["clone", *more], signal.SIGINT, AfterCall(LOGGED, 2), tmp_path / "log")
-    assert result.code == 130, result.output
-    folder = opened(more).stage("clone")
-    assert not folder.finished
-    interplay("clone", more)
-    assert folder.finished and folder.record()["updates"] == 12
 
 
 def test_another_agent_or_other_settings_are_refused(

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,7 @@ def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest
 
 OFFLINE_RUN = """
 import sys
+import time
 from pathlib import Path
 from interplay.tracking.config import TrackingConfig
 from interplay.tracking.wandb_sink import WandbSink
@@ -322,6 +324,21 @@ def test_tensorboard_shows_each_row_once_after_a_kill(tmp_path: Path) -> None:
     again.log(1, {"loss": 7.0})
     again.close()
     assert shown_by_tensorboard(tmp_path)[0] == {"loss": [(1, 7.0)]}
+
+
+@needs_tensorboard
+def test_tensorboard_shows_each_row_once_after_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = int(time.time())
+    for attempt in range(3):
+        monkeypatch.setattr(time, "time", lambda attempt=attempt: started - 1000.0 * attempt)
+        sink = TensorBoardSink(tmp_path, settings={}, resume_step=attempt or None)
+        sink.start()
+        for step in range(attempt + 1, 4):
+            sink.log(step, {"loss": 10.0 * attempt})
+        sink.close()
+    assert shown_by_tensorboard(tmp_path)[0] == {"loss": [(1, 0.0), (2, 10.0), (3, 20.0)]}
 
 
 @needs_tensorboard

@@ -74,6 +74,7 @@ class ActorStream(ABC, Generic[Filled]):
     def _release_used(self) -> None:
         if self._used is not None:
             self._buffers.release(self._used)
+            self._used = None
 
     # The rest runs in the prefetcher's thread, also in subclasses.
 

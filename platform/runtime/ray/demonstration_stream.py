@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ray import ObjectRef
@@ -37,10 +37,14 @@ class DemonstrationStream(ActorStream[_FilledDemonstrations]):
         self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
         self._number = 0  # of the next batch to be taken
 
-    def take(self, *, ahead: bool) -> DemonstrationBatch:
+    def await_batch(self, stopped: Callable[[], bool] = lambda: False) -> None:
         self._release_used()
         self._prefetcher.wake()
-        filled = self._context.take(self._prefetcher, "for demonstrations")
+        self._context.await_item(self._prefetcher, "for demonstrations", stopped)
+
+    def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:
+        self.await_batch()
+        filled = self._prefetcher.take()
         self._used, self._after = filled.buffer, list(filled.after)
         self._number += 1
         return filled.batch

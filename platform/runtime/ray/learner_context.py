@@ -146,12 +146,17 @@ class LearnerContext:
         (stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
         return stacks
 
-    def take(self, prefetcher: Prefetcher[Prefetched], reason: str) -> Prefetched:
-        """Returns the next item; until then the learner counts as idle, waiting for `reason`."""
+    def await_item(
+        self, prefetcher: Prefetcher[Prefetched], reason: str, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Waits for the next item; until then the learner counts as idle, waiting for `reason`.
+
+        Raises:
+            StopRequested: `stopped` returned True before.
+        """
         self.heartbeat.set_idle(reason)
-        item = prefetcher.take()
+        prefetcher.await_item(stopped)
         self.heartbeat.set_busy("learns")
-        return item
 
     def restart_stalled(
         self,

@@ -98,14 +98,21 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         scoring.connect(self._completions, self._set_scored)
 
     def take(
-        self, snapshot: Callable[[], FetchWeights], version: int, *, ahead: bool, keep: bool = False
+        self,
+        snapshot: Callable[[], FetchWeights],
+        version: int,
+        *,
+        ahead: Callable[[], bool],
+        stopped: Callable[[], bool],
+        keep: bool = False,
     ) -> RolloutBatch:
         self._release_used()
         if self._weights is None:
             self._outstanding.batch = version  # batch j is trained on by weights of version j
         self._weights = (version, snapshot())
         self._prefetcher.wake()
-        filled = self._context.take(self._prefetcher, "for rollouts")
+        self._context.await_item(self._prefetcher, "for rollouts", stopped)
+        filled = self._prefetcher.take()
         self._used = filled.buffer
         return self._taken(filled)
 
