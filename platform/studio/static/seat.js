@@ -5,7 +5,8 @@ import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
-import { SeatKeys } from './seat_keys.js';
+import { keyName, SeatKeys } from './seat_keys.js';
+import { showPad } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
 
@@ -105,7 +106,10 @@ export function play(session, seat, about, practicing = false) {
       hello = message;
       pictured = 0;
       socket.shown = shown.shown = 0;
-      keys ??= new SeatKeys(canvas, message.controls, () => send(true));
+      if (!keys) {
+        keys = new SeatKeys(canvas, message.controls, () => send(true));
+        showPad(byId('pad'), keys);
+      }
       active = performance.now();
       handlers.dialogue(message);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
@@ -349,6 +353,6 @@ export function play(session, seat, about, practicing = false) {
 
 /** Keys of a control as people read them. @param {any} control */
 function readable(control) {
-  const names = control.keys.map((/** @type {string} */ key) => word(`key.${key}`) === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : word(`key.${key}`));
+  const names = control.keys.map(keyName);
   return control.mode === 'axis' ? [...names, word('key.pointer')] : names;
 }
