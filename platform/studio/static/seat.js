@@ -1,5 +1,5 @@
 // A seat in a live session: pictures, dialogue, keys, and what the studio tells it, until its end.
-import { byId, fill, make, scrollDown } from './dom.js';
+import { byId, fill, make, newId, scrollDown } from './dom.js';
 import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
@@ -57,6 +57,8 @@ export function play(session, seat, about, practicing = false) {
   let pictured = 0; // when the last picture came over this connection; 0: none so far, as while the world is compiled
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
+  const page = newId();
+  let connections = 0; // of this page so far
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
   /** @param {number} frame @param {Blob} jpeg */
@@ -210,7 +212,7 @@ export function play(session, seat, about, practicing = false) {
   }
 
   function open() {
-    socket = new LiveSocket(session, seat, {
+    socket = new LiveSocket(session, seat, page, ++connections, {
       picture,
       message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),
       closed(reason, code) {
@@ -228,7 +230,7 @@ export function play(session, seat, about, practicing = false) {
           if (unconfirmed.all.size) returnUnconfirmed('');
           return;
         }
-        overlay.show(() => word('play.lost'));
+        overlay.show(() => [word('play.lost'), hello && word('play.lost_ends', { seconds: hello.leave })].filter(Boolean).join(' '));
         setTimeout(open, RECONNECT_MS);
       },
     });
