@@ -74,7 +74,7 @@ class SeatInput:
             carry.carry = 0.0
 
     def stall(self) -> None:
-        """Lets go of held controls until the next input, in which a key that is still down is no new press."""
+        """Treats held controls as released until the next input, in which a key that is still down is no new press."""
         self._is_stalled = True
 
     def adopt(self, row: NDArray[np.int8]) -> None:

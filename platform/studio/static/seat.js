@@ -42,6 +42,7 @@ export function play(session, seat, about, practicing = false) {
   byId('wanted').textContent = word('play.nothing_wanted');
   byId('leave').textContent = word(practicing ? 'play.end_practice' : 'play.end');
   byId('practicing').hidden = !practicing;
+  byId('left').hidden = byId('rate').hidden = practicing; // room for what is said of the lobby
   overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
