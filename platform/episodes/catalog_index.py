@@ -316,6 +316,10 @@ class EpisodeIndex(ABC):
             query, values = query + f" AND episode {_AMONG}", [*values, _listed(episodes)]
         return [_mark(row) for row in self._rows(query + " ORDER BY episode, rater, frame, id", values)]
 
+    def mark_counts(self) -> dict[str, int]:
+        """The number of marks that were not undone, by rater."""
+        return dict(self._rows("SELECT rater, count(*) FROM marks WHERE undone IS NULL GROUP BY rater"))
+
     def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
         """The raters that watched each episode, sorted, with or without marking it; unrated ones are left out."""
         query, values = _rated(), list[object]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
@@ -81,6 +82,8 @@ def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_pa
         assert page.evaluate(CLOSING_WARNS)
         expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
         assert len(line.sockets) == 2, "the page has given up the connection that did not answer"
+        first, second = (urlsplit(socket.url).query for socket in line.sockets)
+        assert first.endswith("&number=1") and second == first.replace("&number=1", "&number=2")
         expect(page.get_by_test_id("unconfirmed")).to_be_empty()
         assert not page.evaluate(CLOSING_WARNS)
         line.loses_answers = True
@@ -103,6 +106,9 @@ def test_a_page_without_pictures_connects_again_by_itself(tmp_path: Path, browse
         page, line, _ = playing(browser, studio, tmp_path)
         line.is_half_open = line.is_cut = True
         expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+        expect(page.locator("#overlay")).to_contain_text(
+            "After 30 s without a connection, your part in the episode ends"
+        )
         line.is_half_open = line.is_cut = False
         expect(page.locator("#overlay")).to_be_empty(timeout=SECONDS)
         wait_until(page, f"window.studio.shown > {page.evaluate('window.studio.shown')}")

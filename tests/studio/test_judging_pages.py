@@ -117,6 +117,9 @@ def test_a_phone_shows_no_heading_of_keys(page: Page, browser: Browser) -> None:
         expect(touched.get_by_test_id("done")).to_be_enabled(timeout=FILM_MS)
         expect(touched.get_by_role("heading", name="Rules")).to_be_visible()
         expect(touched.get_by_role("heading", name="Keys")).to_be_hidden()
+        touched.locator(".bar .who").evaluate("(who) => { who.textContent = 'You are p-mmmmmm'; }")  # the widest name
+        name, leave = (touched.locator(each).bounding_box() for each in (".bar .name", "[data-testid=leave]"))
+        assert name and leave and leave["y"] < name["y"] + name["height"], "one line"
 
 
 def test_a_verdict_is_sent_until_the_studio_answers(page: Page, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_a_page_says_what_to_do_where_the_studio_does_not_answer(browser: Browse
     assert states(tmp_path) == ["open"]
 
 
-def test_the_researcher_sorts_the_people_and_keeps_the_rest_of_the_page_near(page: Page, studio: StartedStudio) -> None:
+def test_the_researcher_sorts_and_finds_people_in_a_list_that_scrolls(page: Page, studio: StartedStudio) -> None:
     def answer(route: Route) -> None:
         """Many people, in the order in which they came."""
         kept = {"roles": ["mark"], "paused": None, "episodes": 0, "sessions": 0, "minutes": 0.0, "last": None}
@@ -229,4 +229,12 @@ def test_the_researcher_sorts_the_people_and_keeps_the_rest_of_the_page_near(pag
     page.get_by_test_id("column-last").get_by_role("button").click()
     expect(rows.first).to_contain_text("p-3")
     assert page.locator("section:has(#people)").evaluate("(each) => each.clientHeight <= innerHeight")
+    page.get_by_test_id("find").fill("P-2")
+    expect(rows).to_have_count(11)  # p-2 and p-20 to p-29
+    marks.get_by_role("button").click()
+    expect(rows.first).to_contain_text("p-28")
+    page.get_by_test_id("find").fill("p-none")
+    expect(rows).to_have_text(["No pseudonym contains 'p-none'."])
+    page.get_by_test_id("find").fill("")
+    expect(rows).to_have_count(100)
     page.unroute("**/api/desk/people")

@@ -58,7 +58,8 @@ HITS = """(each) => {
 NOTHING_WRONG: dict[str, list[object]] = {"outside": [], "overlapping": [], "covered": []}
 CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
 LINES = "#work .dialogue button"
-PLAYING = "#view, #game aside button, #say"
+PLAYING = "#view, #game button, #say"
+AT_HAND = "#view, #leave, #pad button"
 ENDS_IN_SIGHT = """(list) => {
   const { top, bottom } = list.getBoundingClientRect();
   const last = list.lastElementChild.getBoundingClientRect();
@@ -172,9 +173,10 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             touched = phone.new_page()
             touched.goto(page.url)
             wait_until(touched, "document.getElementById('dialogue').children.length === 8 && window.studio.drawn > 1")
-            found = touched.evaluate(FOUND, "#view" if width < height else PLAYING)
-            del found["names"]
+            found = touched.evaluate(FOUND, AT_HAND if width < height else PLAYING)
+            assert {"view", "finish", "touch-forward", "touch-yaw-ArrowLeft", "touch-grasp"} < set(found.pop("names"))
             assert found == NOTHING_WRONG, f"{width}x{height}"
+            assert not touched.evaluate(FOUND, PLAYING)["overlapping"], f"{width}x{height}"
             assert all(touched.locator(f":is({PLAYING}):visible").evaluate_all(f"(all) => all.map({HITS})"))
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
             phone.close()

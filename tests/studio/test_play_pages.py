@@ -54,6 +54,7 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
         first, second = invited(tmp_path, studio, 2)
         page = opened(browser, studio, first, press="practice")
         wait_until(page, "window.studio.drawn > 3")
+        expect(page.locator("#left")).to_be_hidden()
         assert page.locator("#practicing").is_visible() and not page.get_by_test_id("saved").is_visible()
         before, shown = page.evaluate("[document.getElementById('view').toDataURL(), window.studio.shown]")
         page.get_by_test_id("view").focus()
@@ -69,6 +70,8 @@ def test_a_person_practices_until_a_partner_comes(tmp_path: Path, browser: Brows
         page.locator("#practicing").wait_for(state="hidden")
         assert page.get_by_test_id("say").input_value() == "", "what was typed in the practice room"
         player.until("state", state="playing")
+        expect(page.locator("#left")).to_contain_text("left")
+        expect(page.locator("#left")).to_be_visible()
         while player.frame < 16:  # two whole steps; the number on the page may still be that of the practice
             player.move()
             assert player.receive() is not None

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
+STALL_SECONDS = 1.0  # without a sign of life, which pages give twice a second: a held key may have been let go since
 MOST_RESTARTS = 5
 NOT_EXECUTED = 'The episode was over before these letters of yours were executed, and they are not in it: "{typed}".'
 # Outcomes of the study for people that stay, by why their session has ended early.
@@ -83,6 +84,9 @@ class HostedSession:
     def attach(self, viewer: Viewer) -> None:
         """Adds a socket. A person's newer socket replaces the older one."""
         if viewer.seat in self.people:
+            if any(map(viewer.is_older, self.viewers[viewer.seat])):
+                viewer.close("this page has connected again since", REFUSED)
+                return
             for old in self.viewers[viewer.seat]:
                 old.close("this seat is used in another tab now", REFUSED)
             self.viewers[viewer.seat] = []
@@ -239,7 +243,10 @@ class HostedSession:
             for seat, viewers in self.viewers.items():
                 if viewers:
                     self._send_view(seat)
-            self._step_phase(time.monotonic())
+            now = time.monotonic()
+            for seat in self._silent(now, STALL_SECONDS) if self.phase == "playing" else ():
+                self.send(kind="stall", seat=seat)
+            self._step_phase(now)
 
     def _step_phase(self, now: float) -> None:
         live, away = self.settings.live, self._away(now)
@@ -249,7 +256,7 @@ class HostedSession:
             self._away_since = self._away_since or now
             if self.phase in ("playing", "countdown"):
                 self.send(kind="pause", on=True)
-                self._enter("paused", f"the {' and the '.join(away)} is away")
+                self._enter("paused", f"the {' and the '.join(away)} {'is' if len(away) == 1 else 'are'} away")
             # Where an earlier start of the studio has left off, people first have to come back.
             patience = live.resume_seconds if self.phase == "lobby" and self._resume else live.leave_seconds
             if now - self._away_since <= patience:
@@ -270,7 +277,11 @@ class HostedSession:
 
     def _away(self, now: float) -> list[str]:
         """The seats whose person has no socket, or from which nothing was received for `live.away_seconds`."""
-        limit = self.settings.live.away_seconds if self.settings.live.clock == "real" else float("inf")
+        return self._silent(now, self.settings.live.away_seconds)
+
+    def _silent(self, now: float, seconds: float) -> list[str]:
+        """The seats whose person has no socket, or from which nothing was received for longer than this."""
+        limit = seconds if self.settings.live.clock == "real" else float("inf")
         return [seat for seat in self.people if not any(now - viewer.seen <= limit for viewer in self.viewers[seat])]
 
     def _absence(self, seat: str) -> str:

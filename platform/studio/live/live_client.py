@@ -72,12 +72,12 @@ class LiveVisitor:
             time.sleep(POLL_SECONDS)
         raise LiveRefused(f"no session within {seconds:g} s; the state of the lobby is {state}")
 
-    def sit(self, session: str, seat: str) -> LivePlayer:
-        """Opens the socket of a seat."""
+    def sit(self, session: str, seat: str, query: str = "") -> LivePlayer:
+        """Opens the socket of a seat. `query` is that of its address."""
         cookies = "; ".join(f"{each.name}={each.value}" for each in self._jar)
         stack = ExitStack()
         opening = connect(
-            f"{self.origin.replace('http', 'ws', 1)}/live/{session}/{seat}",
+            f"{self.origin.replace('http', 'ws', 1)}/live/{session}/{seat}{query}",
             origin=Origin(self.origin),
             additional_headers={"Cookie": cookies},
             compression=None,

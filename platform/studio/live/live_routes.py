@@ -158,14 +158,19 @@ async def sessions(live: Sessions, _: Researcher) -> dict[str, Any]:
 
 
 @router.websocket("/live/{session}/{seat}")
-async def seat_socket(websocket: WebSocket, session: str, seat: str, live: Sessions) -> None:
-    """A seat: inputs and words up, pictures and news down. Anything unknown closes it with a reason."""
+async def seat_socket(
+    websocket: WebSocket, session: str, seat: str, live: Sessions, page: str = "", number: int = 0
+) -> None:
+    """A seat: inputs and words up, pictures and news down. Anything unknown closes it with a reason.
+
+    A browser's connections of one `page` replace each other in the order of their `number`.
+    """
     await websocket.accept()
     hosted, code, problem = _allowed(websocket, live, session, seat)
     if hosted is None:
         await websocket.close(code, problem)
         return
-    viewer = Viewer(websocket, seat)
+    viewer = Viewer(websocket, seat, page, number)
     hosted.attach(viewer)
     sender = asyncio.create_task(viewer.send())
     try:
@@ -227,6 +232,8 @@ class SeatReader:
                 if (broken := BROKEN.get(message["code"])) is not None:
                     raise BadMessage(f"it sent {broken}")
                 return
+            if self._viewer.closing is not None:  # what was sent before the other side knew of the end
+                continue
             self._viewer.seen = time.monotonic()
             data, text = message.get("bytes"), message.get("text")
             if data is not None:

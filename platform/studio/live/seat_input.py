@@ -28,6 +28,7 @@ class SeatInput:
         self._rest = spec.rest()[0]
         self._pulse_frames = spec.frames_per_step
         self._held = 0
+        self._is_stalled = False  # since the last input
         self._moved = [0.0, 0.0]  # degrees to the right and up since the last row
         self._on: set[int] = set()  # toggles that are on
         self._pulses: dict[int, int] = {}  # frames left of each pulse
@@ -38,7 +39,7 @@ class SeatInput:
     def receive(self, held: int, right: float, up: float, seq: int) -> None:
         """Takes in what is held now, and by how many degrees the pointer moved since the last input."""
         pressed = held & ~self._held
-        self._held, self.seq = held, seq
+        self._held, self.seq, self._is_stalled = held, seq, False
         self._moved = [self._moved[0] + right, self._moved[1] + up]
         for i, control in enumerate(self._controls):
             if pressed >> i & 1:
@@ -71,6 +72,10 @@ class SeatInput:
         self._held, self._moved = 0, [0.0, 0.0]
         for carry in self._carries.values():
             carry.carry = 0.0
+
+    def stall(self) -> None:
+        """Treats held controls as released until the next input, in which a key that is still down is no new press."""
+        self._is_stalled = True
 
     def adopt(self, row: NDArray[np.int8]) -> None:
         """Continues from the row of another player: what that one held by a toggle is still held; the pointer rests."""
@@ -125,4 +130,4 @@ class SeatInput:
             return i in self._pulses
         if control.mode == "press":
             return i in self._presses
-        return bool(self._held >> i & 1)
+        return bool(self._held >> i & 1) and not self._is_stalled

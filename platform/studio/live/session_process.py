@@ -1,9 +1,9 @@
 """The process of one live session: `python -m interplay.studio.live.session_process`, its socket as standard input.
 
 The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
-`begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `reason`, `replace`, `release`, `view`, `pause`, `end`.
-Messages out: `ready`, `started`, `card`, `said`, `accepted`, `steers`, `dialogue`, `judge`, `notice`, `rate`, `ended`,
-and pictures for the seats that are looked at.
+`begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `reason`, `replace`, `release`, `stall`, `view`, `pause`,
+`end`. Messages out: `ready`, `started`, `card`, `said`, `accepted`, `steers`, `dialogue`, `judge`, `notice`, `rate`,
+`ended`, and pictures for the seats that are looked at.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ class SessionHost:
                 self._replace(seat)
             case "release":
                 self._session.inputs[seat].release()
+            case "stall":
+                self._session.inputs[seat].stall()
             case "view":
                 self._view(seat, message["lag"])
             case "pause":

@@ -23,8 +23,10 @@ NORMAL, REFUSED, GONE = 1000, 1008, 4404  # WebSocket close codes; GONE: it has 
 class Viewer:
     """One socket of a seat: messages in order, and the newest picture if the browser keeps up."""
 
-    def __init__(self, websocket: WebSocket, seat: str) -> None:
+    def __init__(self, websocket: WebSocket, seat: str, page: str = "", number: int = 0) -> None:
+        """`page` is the browser's id of the page, and `number` that of the socket among those of the page."""
         self.websocket, self.seat = websocket, seat
+        self._page, self._number = page, number
         self.seen = time.monotonic()  # when the last message was received
         self._messages: deque[dict[str, Any]] = deque()
         self._picture: bytes | None = None
@@ -32,6 +34,10 @@ class Viewer:
         self._loading = True  # until the browser shows its first picture
         self._news = asyncio.Event()
         self.closing: tuple[int, str] | None = None  # code and reason, once it is to end
+
+    def is_older(self, other: Viewer) -> bool:
+        """Whether the page of this socket has opened the other one later: a network may deliver them in any order."""
+        return bool(self._page) and self._page == other._page and self._number < other._number
 
     def tell(self, message: dict[str, Any]) -> None:
         """Queues a message."""
@@ -117,6 +123,7 @@ def hello(
         "limits": {"letters": live.utterance_letters},
         "take_over_by": live.take_over_by,
         "idle": live.idle_seconds,
+        "leave": live.leave_seconds,
         "practice": not settings.recorded,
         "dialogue": dialogue,
     }

@@ -6,11 +6,12 @@ const HEAD_BYTES = 20;
 export class LiveSocket {
   /**
    * @param {string} session @param {string} seat
+   * @param {string} page an id of this page @param {number} number of this connection among those of the page
    * @param {{picture: (frame: number, jpeg: Blob) => void, message: (message: any) => void, closed: (reason: string, code: number) => void}} on
    */
-  constructor(session, seat, on) {
+  constructor(session, seat, page, number, on) {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    this.socket = new WebSocket(`${scheme}://${location.host}/live/${session}/${seat}`);
+    this.socket = new WebSocket(`${scheme}://${location.host}/live/${session}/${seat}?page=${page}&number=${number}`);
     this.socket.binaryType = 'arraybuffer';
     this.seq = 0;
     /** When each input was sent, by its number. @type {Map<number, number>} */

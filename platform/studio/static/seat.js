@@ -1,11 +1,12 @@
 // A seat in a live session: pictures, dialogue, keys, and what the studio tells it, until its end.
-import { byId, fill, make, scrollDown } from './dom.js';
+import { byId, fill, make, newId, scrollDown } from './dom.js';
 import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
-import { SeatKeys } from './seat_keys.js';
+import { keyName, SeatKeys } from './seat_keys.js';
+import { showPad } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
 
@@ -41,6 +42,7 @@ export function play(session, seat, about, practicing = false) {
   byId('wanted').textContent = word('play.nothing_wanted');
   byId('leave').textContent = word(practicing ? 'play.end_practice' : 'play.end');
   byId('practicing').hidden = !practicing;
+  byId('left').hidden = byId('rate').hidden = practicing; // room for what is said of the lobby
   overlay.show(() => word('play.preparing')); // until the studio says more
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
@@ -56,6 +58,8 @@ export function play(session, seat, about, practicing = false) {
   let pictured = 0; // when the last picture came over this connection; 0: none so far, as while the world is compiled
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
+  const page = newId();
+  let connections = 0; // of this page so far
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
   /** @param {number} frame @param {Blob} jpeg */
@@ -105,7 +109,10 @@ export function play(session, seat, about, practicing = false) {
       hello = message;
       pictured = 0;
       socket.shown = shown.shown = 0;
-      keys ??= new SeatKeys(canvas, message.controls, () => send(true));
+      if (!keys) {
+        keys = new SeatKeys(canvas, message.controls, () => send(true));
+        showPad(byId('pad'), keys);
+      }
       active = performance.now();
       handlers.dialogue(message);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
@@ -206,7 +213,7 @@ export function play(session, seat, about, practicing = false) {
   }
 
   function open() {
-    socket = new LiveSocket(session, seat, {
+    socket = new LiveSocket(session, seat, page, ++connections, {
       picture,
       message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),
       closed(reason, code) {
@@ -224,7 +231,7 @@ export function play(session, seat, about, practicing = false) {
           if (unconfirmed.all.size) returnUnconfirmed('');
           return;
         }
-        overlay.show(() => word('play.lost'));
+        overlay.show(() => [word('play.lost'), hello && word('play.lost_ends', { seconds: hello.leave })].filter(Boolean).join(' '));
         setTimeout(open, RECONNECT_MS);
       },
     });
@@ -349,6 +356,6 @@ export function play(session, seat, about, practicing = false) {
 
 /** Keys of a control as people read them. @param {any} control */
 function readable(control) {
-  const names = control.keys.map((/** @type {string} */ key) => word(`key.${key}`) === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : word(`key.${key}`));
+  const names = control.keys.map(keyName);
   return control.mode === 'axis' ? [...names, word('key.pointer')] : names;
 }

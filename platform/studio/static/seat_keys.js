@@ -1,8 +1,16 @@
 // Keys, buttons and the pointer of a seat: which controls are held, and how far the pointer has moved in degrees.
+import { word } from './words.js';
 
 const DEGREES_PER_PIXEL = 0.15;
+const TOUCH_DEGREES_PER_PIXEL = 0.3; // a finger has less room
 const KEY_DEGREES_PER_SECOND = 90;
 const WHEEL_MS = 120;
+
+/** A key as people read it. @param {string} key */
+export function keyName(key) {
+  const known = word(`key.${key}`);
+  return known === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : known;
+}
 
 export class SeatKeys {
   /** @param {HTMLElement} place that takes the keys @param {any[]} controls @param {() => void} changed */
@@ -32,7 +40,7 @@ export class SeatKeys {
     place.addEventListener('pointerdown', (event) => {
       place.focus();
       if (this.axes.length && document.pointerLockElement !== place) {
-        this.lock();
+        if (event.pointerType !== 'touch') this.lock(); // fingers drag
         return; // the first click only takes the pointer
       }
       this.press(`Mouse${event.button}`, true);
@@ -41,8 +49,9 @@ export class SeatKeys {
     place.addEventListener('contextmenu', (event) => event.preventDefault(), { signal });
     place.addEventListener('pointermove', (event) => {
       if (document.pointerLockElement === place || event.buttons) {
-        this.right += event.movementX * DEGREES_PER_PIXEL;
-        this.up -= event.movementY * DEGREES_PER_PIXEL;
+        const degrees = event.pointerType === 'touch' ? TOUCH_DEGREES_PER_PIXEL : DEGREES_PER_PIXEL;
+        this.right += event.movementX * degrees;
+        this.up -= event.movementY * degrees;
       }
     }, { signal });
     place.addEventListener('wheel', (event) => {

@@ -155,7 +155,7 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
     for session in studio.database.rows(query):
         for seated in json.loads(session["seats"]).values():
             live[seated].append(session)
-    listed, seconds = [], active_seconds(studio.database)
+    listed, seconds, marks = [], active_seconds(studio.database), studio.store.mark_counts()
     for person in studio.people.all():
         row, sessions = done.get(person.id), live[person.id]
         listed.append(
@@ -163,7 +163,7 @@ def people(studio: Studio, _: Researcher) -> dict[str, Any]:
                 "person": person.id,
                 "roles": sorted(person.roles),
                 "paused": person.paused,
-                "marks": len(studio.store.marks(rater=person.id)),
+                "marks": marks.get(person.id, 0),
                 "episodes": row["episodes"] if row else 0,
                 "sessions": sum(each["episode"] is not None for each in sessions),
                 "minutes": round(seconds[person.id] / 60, 1),

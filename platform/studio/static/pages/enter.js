@@ -19,8 +19,7 @@ const person = await begin({ login: false });
 history.replaceState({ code, platform }, '', '/i'); // not before: a page that could not begin is loaded again
 byId('text').textContent = word(code ? 'enter.invited' : 'enter.no_code');
 byId('typed').hidden = Boolean(code);
-if (!matchMedia('(any-pointer: fine)').matches) say(byId('device'), word('enter.no_keyboard'));
-else if (innerWidth < NARROW) say(byId('device'), word('enter.narrow', { width: NARROW }));
+if (innerWidth < NARROW && matchMedia('(any-pointer: fine)').matches) say(byId('device'), word('enter.narrow', { width: NARROW }));
 if (person) {
   byId('known').hidden = false;
   byId('knownText').textContent = word('enter.known', { person: person.person });

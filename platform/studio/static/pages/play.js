@@ -80,7 +80,6 @@ async function lobby() {
       byId('practice').disabled = false;
     }
   };
-  if (!matchMedia('(any-pointer: fine)').matches) say(byId('message'), word('play.no_keyboard'));
   byId('ready').focus();
   for (;;) {
     const state = await post('/api/live/join', { ready, study }, ANSWER_MS).catch(({ status, message }) => (

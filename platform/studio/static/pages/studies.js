@@ -17,6 +17,7 @@ let forgotten = ''; // whose deletion the dialog asks about
 let sorted = { by: '', down: false };
 
 await begin();
+byId('find').addEventListener('input', listPeople);
 byId('forgetCancel').addEventListener('click', () => byId('forgetDialog').close());
 fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
 fill(byId('peopleHead'), make('tr', {}, ...COLUMNS.map((name) => make('th', { data: `column-${name}` },
@@ -114,15 +115,18 @@ function person(each) {
     make('td', {}, make('div', { class: 'row' }, pause, each.person !== ROOT && make('button', { class: 'small', text: word('people.forget'), data: `forget-${each.person}`, onclick: () => guarded(() => askToForget(each.person)) }))));
 }
 
-/** Lists the people in the order that was chosen; those without a value are last. */
+/** Lists the people whose pseudonym contains what is typed, in the order that was chosen; those without a value are last. */
 function listPeople() {
+  const typed = byId('find').value.trim().toLowerCase();
+  const found = everyone.filter((each) => each.person.includes(typed));
   const { by, down } = sorted;
   const value = (/** @type {any} */ each) => (Array.isArray(each[by]) ? each[by].join(', ') : each[by]);
   const compare = (/** @type {any} */ one, /** @type {any} */ other) => (one > other ? 1 : -1) * (down ? -1 : 1);
-  fill(byId('people'), ...(by ? everyone.toSorted((one, other) => {
+  fill(byId('people'), ...(by ? found.toSorted((one, other) => {
     const [a, b] = [value(one), value(other)];
     return a === b ? 0 : a === null ? 1 : b === null ? -1 : compare(a, b);
-  }) : everyone).map(person));
+  }) : found).map(person));
+  if (!found.length) fill(byId('people'), make('tr', {}, make('td', { colspan: COLUMNS.length + 1, text: word('people.not_found', { typed }) })));
 }
 
 /** Sorts the people by a column, numbers and times from the largest; a second press turns the order. @param {string} by */
