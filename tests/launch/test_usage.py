@@ -48,7 +48,7 @@ def test_help_says_where_the_files_of_a_run_are_and_only_for_verbs_that_have_som
     default, demo = (configured("collect", words).run.root for words in ([], ["experiment=demo"]))
     assert f"run.dir/run.name: {default} by default, {demo} with\nexperiment=demo." in usage_of("collect")
     without = {verb for verb in VERBS if "folder of the run" not in usage_of(verb)}
-    assert without == {"doctor", "explain", "print-config"}
+    assert without == {"completion", "doctor", "explain", "print-config"}
 
 
 def test_a_stage_names_the_section_of_its_settings_first() -> None:
