@@ -343,8 +343,12 @@ def _episode_limit(config: GymnasiumConfig, env: gymnasium.Env[Any, Any]) -> int
 
 def _place(error: Exception) -> str:
     """Where the code of an environment raised an error; empty where Gymnasium did."""
-    frames = extract_tb((error.__cause__ or error).__traceback__)
-    if isinstance(error, gymnasium.error.Error) or frames[-1].filename in (registration.__file__, __file__):
+    frames = extract_tb((error.__cause__ or error).__traceback__)  # of a cause that was not raised: none
+    if (
+        isinstance(error, gymnasium.error.Error)
+        or not frames
+        or frames[-1].filename in (registration.__file__, __file__)
+    ):
         return ""
     return f" ({frames[-1].filename}, line {frames[-1].lineno})"
 

@@ -93,3 +93,16 @@ def test_a_reset_of_one_value_and_actions_of_another_space_are_refused_by_the_na
     BareEnv.action_space = UnsetEnv.action_space
     with pytest.raises(ValueError, match=r"'Bare-v0': a reset returns \(observation, info\), .* returned a ndarray"):
         gym_world("Bare-v0").reset(Start(seed=0))
+
+
+class UnmadeEnv(UnsetEnv):
+    """Its constructor raises an error with a cause that was not raised, which has no traceback."""
+
+    def __init__(self) -> None:
+        raise ValueError("there are no maps") from KeyError("maps")
+
+
+def test_an_error_of_a_constructor_is_named_with_its_environment() -> None:
+    gymnasium.register("Unmade-v0", UnmadeEnv)
+    with pytest.raises(ValueError, match=r"env\.id='Unmade-v0' cannot be made: there are no maps"):
+        gym_world("Unmade-v0")
