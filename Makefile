@@ -44,9 +44,9 @@ studio-demo: setup ## people's pages on a small run, with synthetic people at wo
 	$(BIN)/interplay studio-demo run.name=studio-demo collect.episodes=12 collect.heldout=2 collect.setter.sample_by=cues \
 		studio.live.seconds=120 crowd.players=3 crowd.raters=2 crowd.seconds=36000 tracking.wandb=disabled
 
-# Three processes for two cores: one of them mostly waits for Ray.
+# Four processes for two cores: many tests wait for Ray, or for processes that they start.
 test: setup compiled ## the tests, on both cores (minutes); leaves out those marked slow
-	$(PYTEST) -n 3 -m "not slow"
+	$(PYTEST) -n 4 -m "not slow"
 	@echo "test: passed; the end-to-end tests marked slow were left out, run them with: make test-slow"
 
 test-slow: setup compiled ## the end-to-end tests that make test leaves out: kills, lost nodes, sweeps, benchmarks

@@ -42,7 +42,7 @@ def test_training_tasks_are_summarized_by_kind(tmp_path: Path) -> None:
 def test_metrics_damaged_in_the_middle_are_named(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"loss": 2.0}\n{"step": 3, "loss": 1.0}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no row"):
+    with pytest.raises(ValueError, match=r"metrics\.jsonl: line 1 is not a row"):
         read_curves(path)
 
 

@@ -38,6 +38,7 @@ def marks(root: Path) -> list[tuple[str, str, str, int, int]]:
         return [(mark.id, mark.episode, mark.rater, mark.frame, mark.sign) for mark in store.marks()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("worth_it")
 def test_marks_made_ahead_are_those_of_the_stage_and_not_in_what_the_clone_learns_from(
     collected: Path, tmp_path: Path

@@ -97,6 +97,7 @@ def read_nowhere() -> None:
     ctypes.string_at(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ends", "reason"),
     [

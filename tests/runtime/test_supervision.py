@@ -108,6 +108,7 @@ def show_widths(context: LearnerContext) -> None:
     sys.stderr.write(f"columns: {seen}\n")
 
 
+@pytest.mark.slow
 def test_lines_of_the_learner_have_the_width_of_a_terminal_that_is_resized(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_name_that_is_no_device_is_refused(tmp_path: Path) -> None:
         opened(tiny(tmp_path, "actors.device=gpu"))
 
 
+@pytest.mark.slow
 def test_everything_that_plays_or_scores_computes_in_bf16_where_it_is_asked_to(cloned: Path, tmp_path: Path) -> None:
     settings = tiny(copied(cloned, tmp_path), *PAID_BY_TRUTH, "actors.precision=bf16")
     settings.append("reinforce.scoring_precision=bf16")

@@ -72,8 +72,11 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.mark.parametrize(
     ("moment", "stored"),
-    [(AfterCall(APPENDED, 2), 2), (AfterCall(PLACED, 3), 3), (AfterCall(SAVED, 3), 2)],
-    ids=["stored", "placed", "saved"],
+    [
+        pytest.param(AfterCall(APPENDED, 2), 2, id="stored"),
+        pytest.param(AfterCall(PLACED, 3), 3, id="placed", marks=pytest.mark.slow),
+        pytest.param(AfterCall(SAVED, 3), 2, id="saved", marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, moment: AfterCall, stored: int) -> None:
     settings = tiny(tmp_path)
@@ -103,6 +106,7 @@ def test_a_killed_recording_of_recurring_houses_continues_with_the_requests_it_l
     assert requests(killed) == requests(whole)
 
 
+@pytest.mark.slow
 def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[str], tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     result = run_and_signal(["collect", *settings], signal.SIGINT, AfterCall(APPENDED, 1), tmp_path / "log")
@@ -127,6 +131,7 @@ def test_collecting_and_marking_again_changes_nothing(straight: list[str]) -> No
     assert clicks
 
 
+@pytest.mark.slow
 def test_a_killed_rater_marks_nothing_twice(straight: list[str], tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     interplay("collect", settings)
@@ -268,6 +273,7 @@ def test_two_processes_cannot_record_mark_or_reindex_the_same_run(
         assert f"round-2/{verb} is being worked on by process" in refused("reindex", settings, capsys)
 
 
+@pytest.mark.slow
 def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):

@@ -32,7 +32,7 @@ def played(settings: list[str]) -> dict[tuple[str, int], dict[str, bytes]]:
     }
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_more_episodes_extend_a_finished_recording(tmp_path: Path, workers: int) -> None:
     setting = f"collect.workers={workers}"
     extended = tiny(tmp_path / "extended", setting)

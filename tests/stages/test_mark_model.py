@@ -71,6 +71,7 @@ def test_a_run_of_before_ratings_gets_them_from_its_list_of_watched_episodes(clo
         assert store.raters() == rated and rated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["reward", pytest.param("reinforce", marks=pytest.mark.slow)])
 def test_a_killed_run_resumes_bit_for_bit(marked: Path, tmp_path: Path, stage: str) -> None:
     straight, killed = (copied(marked, tmp_path / name) for name in ("straight", "killed"))

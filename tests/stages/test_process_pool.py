@@ -91,6 +91,7 @@ def test_units_that_hang_are_not_waited_for_when_the_caller_stops() -> None:
     assert not is_running(worker)
 
 
+@pytest.mark.slow
 def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:
     result = in_own_process(crashing)  # whose pool writes to the pipe that is read here
     place, _, said = result.stderr.partition("Traceback")

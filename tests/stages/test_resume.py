@@ -51,6 +51,7 @@ def test_a_killed_run_resumes_bit_for_bit(
     same_runs(unbroken(stage, overlap), killed, stage)
 
 
+@pytest.mark.slow
 def test_means_over_several_updates_are_the_same_after_a_kill(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     settings = [[*twelve(root, "clone", True), "clone.training.log_every=4"] for root in (straight, killed)]
@@ -130,6 +131,7 @@ def test_another_reward_model_than_before_is_named(
     assert "that of update 4 has rewarded this stage so far, that of update 6 does from update 4 on" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_reward_model_that_was_trained_again_is_named(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

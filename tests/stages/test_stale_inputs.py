@@ -18,6 +18,7 @@ from interplay.stages.baselines import replaced_stages
 from interplay.stages.evaluate_stage import stages_of
 
 
+@pytest.mark.slow
 def test_a_reward_model_of_a_round_without_marks_says_so(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_removed_store_is_recorded_again(rewarded: Path, tmp_path: Path, caplo
     assert run.stage("collect").record()["steps"] <= steps + 12, "what was lost does not count"
 
 
+@pytest.mark.slow
 def test_what_rewarded_the_agent_and_what_a_stage_has_learned_from_are_compared_with_what_is_there(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

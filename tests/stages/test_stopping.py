@@ -56,7 +56,10 @@ def test_a_stopped_stage_saves_and_continues(
     assert folder.record()["updates"] == 8
 
 
-@pytest.mark.parametrize(("stage", "overlap"), [("clone", True), ("reinforce", True), ("reinforce", False)])
+@pytest.mark.parametrize(
+    ("stage", "overlap"),
+    [("clone", True), ("reinforce", True), pytest.param("reinforce", False, marks=pytest.mark.slow)],
+)
 def test_a_stop_while_a_batch_is_awaited_takes_effect_after_its_update(
     rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path, stage: str, overlap: bool
 ) -> None:

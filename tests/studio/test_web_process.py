@@ -139,6 +139,7 @@ def test_a_new_studio_is_announced_beside_other_runs(
     assert "give run.name=NAME: first\n" in said[1]
 
 
+@pytest.mark.slow
 def test_the_verb_becomes_the_web_process(tmp_path: Path) -> None:
     verb = [sys.executable, "-c", "from interplay.launch.cli import console; console()", "studio"]
     with running([*verb, *tiny(tmp_path, "studio.port=0")]) as studio:

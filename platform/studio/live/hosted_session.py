@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
-STALL_SECONDS = 1.0  # without a message, of which pages send two a second: a held key may have been let go since
+STALL_SECONDS = 1.0  # without a message; pages send two a second: a held key may have been let go since
 MOST_RESTARTS = 5
 NOT_EXECUTED = 'The episode was over before these letters of yours were executed, and they are not in it: "{typed}".'
 # Outcomes of the study for people that stay, by why their session has ended early.
