@@ -170,10 +170,11 @@ def test_the_driver_records_the_settings_of_a_stage_that_is_accepted(
 def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     folder = root / "run/reinforce"
+    metrics = folder / "metrics.jsonl"
 
     def ask() -> None:
         ends = time.monotonic() + TIMEOUT_SECONDS
-        while time.monotonic() < ends and not (folder / "metrics.jsonl").exists():
+        while time.monotonic() < ends and not (metrics.exists() and metrics.stat().st_size):  # a row of an update
             time.sleep(0.05)
         StopRequest.request_stop()
 
