@@ -30,7 +30,7 @@ from interplay.core.typed_name import RUNS, setting_of, typed_setting
 from interplay.env import registry
 from interplay.launch.opened_run import names_of_runs
 from interplay.launch.proposals import with_proposals
-from interplay.stages.config import ROUND, TYPED, Config
+from interplay.stages.config import ROUND_SETTING, TYPED, Config
 from interplay.stages.run import recorded_command
 from interplay.stages.stage_folder import CONFIG_FILE
 
@@ -62,8 +62,10 @@ def compose(overrides: Sequence[str]) -> Config:
         problems = _without_misfit(overrides, error.problems)
         world = str((settings.get("env") or {}).get("name"))
         raise SettingsError(with_proposals(problems, overrides, world)) from error
-    typed = tuple(word for word in overrides if not word.lstrip("+").startswith("run.") or setting_of(word) == ROUND)
-    return replace(config, run=replace(config.run, typed=typed))
+    others = [
+        word for word in overrides if not setting_of(word).startswith("run.") or setting_of(word) == ROUND_SETTING
+    ]
+    return replace(config, run=replace(config.run, typed=tuple(others)))
 
 
 def is_recorded(word: str) -> bool:

@@ -14,7 +14,7 @@ import torch
 from interplay.core.files import check_links
 from interplay.core.settings_validation import did_you_mean, nearest
 from interplay.runtime.allocator import retain_freed_memory
-from interplay.stages.config import ROUND, Config
+from interplay.stages.config import ROUND_SETTING, Config
 from interplay.stages.rounds import newest_round, replaced_settings
 from interplay.stages.run import Run, env_if_recorded, open_run
 
@@ -82,7 +82,7 @@ def existing(config: Config) -> Run:
 def warn_of_newer_round(config: Config, verb: str, stage: str = "*") -> None:
     """Warns that a verb reads a round that was not typed although a later one has results, or those of `stage`."""
     newest = newest_round(config.run.root, stage)
-    if newest > config.run.round and ROUND not in config.run.typed_names:
+    if newest > config.run.round and ROUND_SETTING not in config.run.typed_names:
         logger.warning(
             "%s reads round %d, and round %d is newer; to read that one, add run.round=%d",
             *(verb, config.run.round, newest, newest),

@@ -32,7 +32,7 @@ from interplay.tracking.config import TrackingConfig
 from interplay.video.config import ReplayConfig
 
 TYPED = "run.typed"  # the one field that no user sets
-ROUND = "run.round"
+ROUND_SETTING = "run.round"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load_meta
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.config import ROUND, Config, RunConfig
+from interplay.stages.config import ROUND_SETTING, Config, RunConfig
 from interplay.stages.rounds import (
     SHARED_STAGES,
     check_order,
@@ -307,7 +307,7 @@ def recorded_command(root: Path) -> tuple[int, tuple[str, ...] | None]:
 
 def without_round(typed: Sequence[str]) -> tuple[str, ...]:
     """The typed settings without the round, which each command names itself."""
-    return tuple(word for word in typed if setting_of(word) != ROUND)
+    return tuple(word for word in typed if setting_of(word) != ROUND_SETTING)
 
 
 def _check_same_world(root: Path, config: Config) -> None:

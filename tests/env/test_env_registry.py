@@ -74,12 +74,14 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
     (offer / "entry_points.txt").write_text(
         "[interplay.worlds]\ntiny = tiny_world:Tiny\nbroken = tiny_world:__doc__\n"
         "mistyped = tiny_world:Tinny\nabsent = tinny_world:Tiny\nleaves = leaving_world:Tiny\n"
+        "compiled = builtins:dict\n"
     )
     (tmp_path / "leaving_world.py").write_text("import sys\nsys.exit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "tiny" in registry.names()
     assert registry.make("tiny", size=4).size == 4  # type: ignore[attr-defined]
     assert registry.config_type("tiny") is None
+    assert registry.make("compiled", size=4) == {"size": 4}, "what states no signature is called all the same"
     with pytest.raises(ValueError, match=r"'broken' .* offer a WorldEntry or a callable"):
         registry.make("broken")
     with pytest.raises(

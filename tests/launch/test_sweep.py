@@ -190,7 +190,7 @@ def test_a_round_is_swept_by_its_number(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "launcher",
-    [[], pytest.param(["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"], marks=pytest.mark.slow)],
+    [[], ["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"]],
     ids=["one", "laptop"],
 )
 def test_a_stopped_sweep_starts_no_other_run(tmp_path: Path, launcher: list[str]) -> None:

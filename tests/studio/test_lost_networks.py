@@ -55,7 +55,7 @@ def test_a_connection_that_arrives_late_does_not_replace_a_later_one_of_its_page
 
 
 @pytest.mark.slow
-def test_a_key_that_is_held_without_a_sign_of_life_is_let_go(tmp_path: Path) -> None:
+def test_a_key_that_is_held_while_no_message_arrives_is_let_go(tmp_path: Path) -> None:
     with house(tmp_path, LiveConfig(seconds=600, away_seconds=600)) as studio:
         players = seated(invited(tmp_path, studio, 2))
         setter, solver = players["setter"], players["solver"]

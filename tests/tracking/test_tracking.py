@@ -260,7 +260,6 @@ def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest
 
 OFFLINE_RUN = """
 import sys
-import time
 from pathlib import Path
 from interplay.tracking.config import TrackingConfig
 from interplay.tracking.wandb_sink import WandbSink
