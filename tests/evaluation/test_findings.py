@@ -221,7 +221,7 @@ def test_a_report_without_a_reward_model_names_none() -> None:
     assert (rises.verdict, rises.seen) == (None, "the return is given by the world, not by a model")
     page = render_page(ReportData(reward_points=points, reward_source="the world"))
     assert "Return of an episode, given by the world" in page
-    assert "What the reward model thinks" not in page and "can be trusted" not in page
+    assert "Utility through an episode" not in page and "can be trusted" not in page
 
 
 def test_the_modeled_return_is_compared_pair_by_pair() -> None:
