@@ -360,7 +360,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     for name in ("bc_rl", "bc"):
         films = read_films(folder, name)
         for solved in (True, False):
-            fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
+            fitting = [f for f in films if f.result is not None and f.result.solved == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))
             if fitting:
                 title = f"{AGENT_LABELS[name]}, {fitting[0].probe.kind}"
