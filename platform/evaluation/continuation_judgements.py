@@ -18,7 +18,7 @@ import numpy as np
 
 from interplay.core.files import JsonLines, private_file, private_folder, sync, write_whole
 from interplay.core.settings_validation import build_config
-from interplay.evaluation.estimates import Estimate, pooled_share, student_difference
+from interplay.evaluation.estimates import Estimate, grouped_difference, pooled_share
 
 logger = logging.getLogger(__name__)
 
@@ -141,13 +141,7 @@ class JudgedContinuations:
     def difference(self, agent: str, other: str) -> Estimate | None:
         """How much more often `agent` succeeds than `other`, with Student's interval over the scenarios in which both
         were judged; None below two."""
-        ours, theirs = (_by_scenario(_means(self._done[each])) for each in (agent, other))
-        both = sorted(ours.keys() & theirs.keys())
-        if len(both) < 2:
-            return None
-        return student_difference(
-            [np.mean(ours[scenario]) for scenario in both], [np.mean(theirs[scenario]) for scenario in both]
-        )
+        return grouped_difference(*(_by_scenario(_means(self._done[each])) for each in (agent, other)))
 
     def agreement_with_tests(self) -> Estimate | None:
         """The share of verdicts that equal the test of the task, over all agents; None without a verdict."""
