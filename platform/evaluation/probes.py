@@ -25,7 +25,7 @@ from interplay.core.setting_checks import check_at_least, check_unique
 from interplay.env.task import RETURN, InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.estimates import mean
-from interplay.evaluation.success_judge import one_second
+from interplay.evaluation.success_judge import holding_steps
 
 logger = logging.getLogger(__name__)
 
@@ -162,8 +162,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
-    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
-    version = world.spec.version
+    hold, version = holding_steps(world.spec, config.hold_steps), world.spec.version
     drawn = [
         _draw(
             world,

@@ -82,15 +82,11 @@ def evaluate(run: Run) -> None:
     Raises:
         CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the probes' words.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
-        StageConflict: another process is evaluating the run, or trained an agent while it played; or a baseline was
-            trained with other settings.
-        ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
-            from the start since.
+        StageConflict: as `trained_agents`, or another process is evaluating the run, or trained an agent while it
+            played.
+        ValueError: as `trained_agents`.
     """
     agents = trained_agents(run, STAGE)
-    refuse_replaced(run)
-    refuse_shorter(run)
-    refuse_other_baselines(run, trained_baselines(run))
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 
@@ -172,6 +168,9 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
 
     Raises:
         CheckpointError: there is no agent, or in a later round none of this round.
+        StageConflict: a baseline was trained with other settings.
+        ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
+            from the start since.
     """
     agents = stages_of(run)
     if run.round > 1 and "bc_rl" not in agents:
@@ -181,6 +180,9 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
         raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
     for stage in dict.fromkeys(agents.values()):
         warn_of_unfinished_agent(run, verb, stage)
+    refuse_replaced(run)
+    refuse_shorter(run)
+    refuse_other_baselines(run, trained_baselines(run))
     return agents
 
 
@@ -285,7 +287,7 @@ def _units(
 
 
 def _in_processes(run: Run, units: Sequence[Unit], stopped: Callable[[], bool]) -> Generator[Done, None, None]:
-    make, workers = partial(_unit_player, replace(run, context=None)), run.config.evaluate.workers
+    make, workers = partial(_unit_player, run), run.config.evaluate.workers
     yield from map_in_processes(make, units, workers=workers, stopped=stopped, overdue=stopped)
 
 

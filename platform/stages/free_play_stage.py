@@ -28,7 +28,7 @@ from interplay.evaluation.free_play import (
     request_kinds,
 )
 from interplay.evaluation.probes import agree, probe_limit
-from interplay.evaluation.success_judge import one_second
+from interplay.evaluation.success_judge import holding_steps
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.run import Run
@@ -189,7 +189,7 @@ def _rules(run: Run, world: World) -> FreePlayRules:
     """The rules of a world that has been reset, with the limits and the holding time of its probes."""
     config, tasks = run.config.evaluate, world.tasks()
     kinds = tuple(run.config.collect.setter.kinds) or config.kinds or tuple(tasks.probes)
-    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
+    hold = holding_steps(world.spec, config.hold_steps)
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     differing = {kind: limit for kind, limit in limits.items() if limit != config.steps}
     return FreePlayRules(kinds, config.setter_steps, config.steps, hold, differing)

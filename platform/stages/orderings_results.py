@@ -14,7 +14,7 @@ from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
 from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_results
-from interplay.stages.returns_ledger import reward_points
+from interplay.stages.returns_ledger import RETURNS, reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
 from interplay.stages.round_results import rounds_on_probes
 from interplay.stages.run import Run, closes_worlds
@@ -28,7 +28,7 @@ def seed_results(run: Run) -> SeedResults:
     own = {name: read_results(folder, name) for name in evaluate_stage.stages_of(run)}
     late = late_returns(result for results in own.values() for result in results)
     other = {name: read_results(folder, name, OTHER_WORDS) for name in own}
-    every = reward_points(run.stage("reinforce").path / "returns.jsonl")
+    every = reward_points(run.stage("reinforce").path / RETURNS)
     modeled = run.config.reinforce.reward in LEARNED_REWARDS
     points = [point for point in every if modeled and len(point.heldout)]
     found = heldout_of(run)

@@ -99,7 +99,6 @@ def model_results(measured: Measured, heldout: HeldOutEpisodes) -> RewardModelRe
 def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[UtilityTrace]:
     """The utility over one successful and one failed episode, those with the most marks."""
     traces = []
-    seconds = world.spec.frames_per_step / world.spec.frames_per_second
     for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
         fitting = [index for index in range(len(heldout)) if heldout.success[index] == solved]
         fitting.sort(key=lambda index: -heldout.marks[index])
@@ -113,7 +112,7 @@ def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[Utilit
                 title=title,
                 instruction=_instructions(episode),
                 utility=utility.astype(np.float64),
-                seconds_per_step=seconds,
+                seconds_per_step=world.spec.seconds_per_step,
                 marks=_marks(episode),
                 said=[(row + 1, text) for row, text in enumerate(episode.spoke) if text is not None],
                 pictures=_pictures(episode),
