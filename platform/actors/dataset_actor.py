@@ -258,7 +258,7 @@ class DatasetActor:
 
 
 def _true_lanes(lanes: int, swaps: AugmentationConfig | None, moment_lanes: int) -> int:
-    """The number of lanes without swapped episodes, of which `moment_lanes` show windows around moments.
+    """The number of lanes without swapped episodes; `moment_lanes` of these show windows around moments.
 
     Raises:
         ValueError: none is left for whole episodes.

@@ -32,7 +32,7 @@ OPTIONAL_FIELDS = {"endings", "prompts", "ended", "people", "reasons"}
 _REMEDY = "restore it from a copy, or remove it and type interplay reindex"
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError)  # raised by readers
 EpisodeArrays = Mapping[str, NDArray[Any]]
-ReadT = TypeVar("ReadT")
+ContentT = TypeVar("ContentT")
 
 
 class DamagedEpisode(ValueError):
@@ -245,7 +245,7 @@ class UnreadableEpisodes:
         self.ids: set[str] = set()
         self._consequence = consequence
 
-    def read(self, episode: str, read: Callable[[], ReadT]) -> ReadT | None:
+    def read(self, episode: str, read: Callable[[], ContentT]) -> ContentT | None:
         """The result of `read`, which reads the file of an episode; None if it can't be read."""
         try:
             return read()

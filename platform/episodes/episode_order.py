@@ -57,7 +57,7 @@ class EpisodeOrder:
         raise AssertionError("an order is endless")
 
     def near(self, position: int) -> Iterator[int]:
-        """The items at the positions before one, the nearest first; where there is none before it, of those after."""
+        """The items at the positions before one, the nearest first; at the start of the order, those after it."""
         for step in range(1, NEIGHBORS + 1):
             yield self.at(position - step if position >= step else position + step)
 
