@@ -83,7 +83,7 @@ def gaps(run: Run, name: str) -> dict[str, tuple[float, float, int]]:
     """
     agent, vocabulary = start_from(run, name)
     heldout = held_out(run, agent, vocabulary)
-    episodes = [heldout.arrays(index) for index in range(len(heldout))]
+    episodes = [arrays for _, arrays in heldout.readable(range(len(heldout)))]
     asked = [next(u.text for u in meta.utterances if u.role != "solver") for meta in heldout.episodes]
     length = agent.layout.utterance_length
     others = [vocabulary.encode(exchanged(text), length) for text in asked]

@@ -116,7 +116,7 @@ def picks(run: Run, agent: str, kind: str) -> dict[str, float]:
     played = [result for result, _ in ProbePlayer(worlds=worlds, seat=watched).play(draw_probes(worlds[0], config))]
     found = Counter(play.pick() for play in watched.plays)
     shares = {pick: found[pick] / len(watched.plays) for pick in PICKS}
-    shares["success"] = sum(result.success_step is not None for result in played) / len(played)
+    shares["success"] = sum(result.solved for result in played) / len(played)
     if kind == "position":
         shares |= {stage: sum(stage in play.reached for play in watched.plays) / len(watched.plays) for stage in STAGES}
         shares["dropped"] = sum(play.dropped for play in watched.plays) / len(watched.plays)

@@ -104,7 +104,7 @@ def changes(run: Run, name: str, most: int) -> dict[str, tuple[float, float, int
         raise ValueError(f"no agent has played {KIND} in round {run.round} of {run.root}")
     world = run.make_world()
     played = read_heldout(snapshot, ids, world, model, vocabulary)
-    arrays = [played.arrays(index) for index in range(len(played))]
+    arrays = [each for _, each in played.readable(range(len(played)))]
     by_kind = defaultdict[str, list[list[float]]](list)
     for meta, utility in zip(played.episodes, utilities(model, arrays), strict=True):
         of_episode = defaultdict[str, list[float]](list)

@@ -37,7 +37,7 @@ def utility_of_moments(run: Run, name: str, most: int) -> dict[str, tuple[float,
     """
     model, vocabulary = start_from(run, name, head="utility")
     heldout = held_out(run, model, vocabulary).first(most)
-    episodes = [heldout.arrays(index) for index in range(len(heldout))]
+    episodes = [arrays for _, arrays in heldout.readable(range(len(heldout)))]
     rows = []
     for arrays, utility in zip(episodes, utilities(model, episodes), strict=True):
         found = {phase: np.flatnonzero(of_phase) for phase, of_phase in phases(arrays, model.layout).items()}

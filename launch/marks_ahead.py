@@ -14,7 +14,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 
@@ -87,7 +86,7 @@ class MarksAhead:
                 return
         recorded, raters = self._run.config.collect, self._run.config.mark.raters
         batches = (recorded.episodes + recorded.heldout) * len(raters) // EPISODES_PER_TRANSACTION + 1
-        make, stopped = partial(_marker, replace(self._run, context=None)), self._stop.is_set
+        make, stopped = partial(_marker, self._run), self._stop.is_set
         try:
             for _ in map_in_processes(make, range(batches), workers=1, stopped=stopped, overdue=stopped):
                 pass

@@ -148,17 +148,9 @@ class DatasetActor:
         ]
         self._turn = 0
         self._seed = seed
-        swapped = (
-            augmentation.swapped_lanes(config.lanes) if augmentation is not None and layout.world.utterances else 0
-        )
-        self._true_lanes = config.lanes - swapped  # the others show swapped episodes
+        swaps = augmentation if layout.world.utterances else None
         moment_lanes = sum(lanes for _, lanes in self._moments.values())
-        if self._true_lanes <= moment_lanes:
-            raise ValueError(
-                f"of {config.lanes} lanes {moment_lanes} show windows around utterances or "
-                f"instructions and {swapped} swapped episodes, so none is left: give more lanes, or lower "
-                "dataset.around_utterances, dataset.around_instructions or reward.augmentation.probability"
-            )
+        self._true_lanes = _true_lanes(config.lanes, swaps, moment_lanes)  # the others show swapped episodes
         self._swaps: dict[int, tuple[int, DecodedEpisode | None]] = {}  # by lane: position, and the episode as swapped
         self._mirrored = np.zeros(config.lanes, bool)  # whether the current episode of each lane is mirrored
 
@@ -263,6 +255,22 @@ class DatasetActor:
         cloned = block["cloned"].copy()
         cloned[:, : self._spoken_lanes] = False
         return {**block, "words_cloned": block["cloned"], "cloned": cloned}
+
+
+def _true_lanes(lanes: int, swaps: AugmentationConfig | None, moment_lanes: int) -> int:
+    """The number of lanes without swapped episodes; `moment_lanes` of these show windows around moments.
+
+    Raises:
+        ValueError: none is left for whole episodes.
+    """
+    swapped = 0 if swaps is None else swaps.swapped_lanes(lanes)
+    if lanes - swapped <= moment_lanes:
+        raise ValueError(
+            f"of {lanes} lanes {moment_lanes} show windows around utterances or instructions and {swapped} swapped "
+            "episodes, so none is left: give more lanes, or lower dataset.around_utterances, "
+            "dataset.around_instructions or reward.augmentation.probability"
+        )
+    return lanes - swapped
 
 
 def _only(block: Arrays, rows: NDArray[np.bool_]) -> Arrays:

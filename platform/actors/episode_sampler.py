@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.encoding import DamagedEpisode, UnreadableEpisodes
 from interplay.episodes.episode import Episode
 from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.episode_order import EpisodeOrder
 from interplay.episodes.snapshot import Snapshot
-
-log = logging.getLogger(__name__)
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 
@@ -43,7 +41,7 @@ class EpisodeSampler:
         self._order = EpisodeOrder(len(ids), seed, rank=rank, world_size=world_size)
         self._drawn = 0
         self._cache = EpisodeCache(cache_bytes)
-        self._unreadable: set[str] = set()
+        self._unreadable = UnreadableEpisodes()
 
     def sample(self) -> Episode:
         """Returns the next readable episode, without its pictures and poses.
@@ -67,13 +65,7 @@ class EpisodeSampler:
 
     def find(self, episode: str) -> Episode | None:
         """As `get`; None if the episode can't be read, which is logged."""
-        try:
-            return self.get(episode)
-        except (DamagedEpisode, UnknownFormat) as error:
-            if episode not in self._unreadable:
-                log.warning("skipped: %s", error)
-                self._unreadable.add(episode)
-            return None
+        return self._unreadable.read(episode, partial(self.get, episode))
 
     def _read(self, episode: str) -> Episode:
         return replace(self._snapshot.read(episode), poses=None, images={}, vectors={})

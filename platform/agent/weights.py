@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from interplay.agent.network import Agent
 
@@ -18,7 +19,12 @@ REWARD_HEADS = (UTILITY_PREFIX, MARK_PREFIX)  # which a policy lacks
 
 def export_weights(agent: Agent) -> Weights:
     """The agent's weights by name; on the CPU they are views that change with the next update."""
-    return {name: tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
+    return as_arrays(agent.state_dict())
+
+
+def as_arrays(tensors: Mapping[str, Tensor]) -> Weights:
+    """Weights from tensors; those on the CPU share their memory."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
 def load_weights(agent: Agent, weights: Mapping[str, NDArray[np.generic]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -106,6 +107,14 @@ def _process_table() -> str:
     """Identifies the scope in which process ids are unique: a PID namespace of one boot of a machine."""
     start = Path("/proc/sys/kernel/random/boot_id").read_text()
     return hashlib.sha256(f"{start}{Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:8]
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Holds the lock file at `path` during the block, and waits until no other process or thread holds it."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def private_folder(path: Path) -> None:

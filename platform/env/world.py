@@ -104,6 +104,11 @@ class WorldSpec:
         return self.roles[-1]
 
     @property
+    def seconds_per_step(self) -> float:
+        """The length of an agent step in the time of the world."""
+        return self.frames_per_step / self.frames_per_second
+
+    @property
     def says_tasks(self) -> bool:
         """Whether the solver hears its tasks: there is a setter, and players hear each other."""
         return self.utterances and len(self.roles) > 1

@@ -15,23 +15,24 @@ import logging
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.episodes.episode import FORMAT_VERSION, Continued, Episode, EpisodeMeta, Prompt, Utterance
+from interplay.episodes.episode import FORMAT_VERSION, Episode, EpisodeMeta, Prompt, Utterance
 from interplay.episodes.stored_rows import NpzBytes, StoredRows
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
 # Left out of `META_MEMBER` where empty:
-OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people", "reasons"}
+OPTIONAL_FIELDS = {"endings", "prompts", "ended", "people", "reasons"}
 _REMEDY = "restore it from a copy, or remove it and type interplay reindex"
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError)  # raised by readers
 EpisodeArrays = Mapping[str, NDArray[Any]]
+ContentT = TypeVar("ContentT")
 
 
 class DamagedEpisode(ValueError):
@@ -139,8 +140,6 @@ def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
     kept["endings"] = tuple((int(frame), str(how)) for frame, how in fields.get("endings", ()))
     kept["reasons"] = tuple((int(frame), str(why)) for frame, why in fields.get("reasons", ()))
     kept["prompts"] = tuple(Prompt(**prompt) for prompt in fields.get("prompts", ()))
-    if fields.get("continues"):
-        kept["continues"] = Continued(**fields["continues"])
     return EpisodeMeta(**kept)
 
 
@@ -236,6 +235,25 @@ class ReadableSource(Protocol):
     def read(self, episode: str) -> Episode:
         """Returns an episode by its id; raises DamagedEpisode or UnknownFormat if its file can't be read, and
         UnknownEpisode if a store does not list it any more."""
+
+
+class UnreadableEpisodes:
+    """The episodes whose files could not be read; each is logged once."""
+
+    def __init__(self, consequence: str = "skipped") -> None:
+        """`consequence`: begins the log message."""
+        self.ids: set[str] = set()
+        self._consequence = consequence
+
+    def read(self, episode: str, read: Callable[[], ContentT]) -> ContentT | None:
+        """The result of `read`, which reads the file of an episode; None if it can't be read."""
+        try:
+            return read()
+        except (DamagedEpisode, UnknownFormat) as error:
+            if episode not in self.ids:
+                log.warning("%s: %s", self._consequence, error)
+                self.ids.add(episode)
+            return None
 
 
 def iter_readable(source: ReadableSource, ids: Iterable[str]) -> Iterator[Episode]:

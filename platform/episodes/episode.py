@@ -48,15 +48,6 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Continued:
-    """The scenario that an episode continues: the source episode, and the row at which its context ends."""
-
-    scenario: str
-    source: str
-    row: int
-
-
-@dataclass(frozen=True)
 class Mark:
     """A mark set by a rater at a frame: +1 for progress of the solver, -1 for a slip."""
 
@@ -98,7 +89,6 @@ class EpisodeMeta:
     # Only of episodes with people:
     prompts: tuple[Prompt, ...] = ()
     ended: str | None = None  # why: time, setter, left or interrupted
-    continues: Continued | None = None
     people: Mapping[str, str] = field(default_factory=dict)  # by seat, their pseudonyms
     reasons: tuple[tuple[int, str], ...] = ()  # (frame, why) of take-overs that their person explained
     version: int = FORMAT_VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from interplay.episodes.catalog_index import SEATINGS, EpisodeFilter, seating
 from interplay.episodes.snapshot import Snapshot
 
 BLOCK = 100  # positions in which each share is exact; shares are resolved to hundredths
+NEIGHBORS = 8  # items near another one
 
 ReadT = TypeVar("ReadT")
 
@@ -54,6 +55,11 @@ class EpisodeOrder:
             if (k - taken + 1) % self._count == 0 and all(read(item) is None for item in self.items()):
                 return None
         raise AssertionError("an order is endless")
+
+    def near(self, position: int) -> Iterator[int]:
+        """The items at the positions before one, the nearest first; at the start of the order, those after it."""
+        for step in range(1, NEIGHBORS + 1):
+            yield self.at(position - step if position >= step else position + step)
 
     def at(self, position: int) -> int:
         """The index of the episode at a position, 0 <= index < count."""

@@ -8,9 +8,9 @@ cursor of a few numbers.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +18,12 @@ import numpy as np
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.encoding import DamagedEpisode, UnreadableEpisodes
 from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.episode_order import order_of
 from interplay.episodes.snapshot import Snapshot
 
-log = logging.getLogger(__name__)
-
 CACHE_BYTES = 512 * 2**20
-NEIGHBORS = 8  # episodes near another one that may lend it a text
 
 
 class LaneCursor(NamedTuple):
@@ -49,29 +46,30 @@ class EpisodeWindow:
 
 
 class EpisodeSource:
-    """The episodes of a snapshot, decoded for `role`. Unreadable ones are logged.
+    """The episodes of a snapshot, decoded for `role`. Unreadable ones are logged, with this `consequence`.
 
     With `every_rater`, the raters that watched an episode without marking it are among its raters, too.
     """
 
     def __init__(
-        self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int, *, every_rater: bool = False
+        self,
+        snapshot: Snapshot,
+        world: World | None,
+        role: str,
+        cache_bytes: int,
+        *,
+        every_rater: bool = False,
+        consequence: str = "skipped",
     ) -> None:
         self.snapshot = snapshot
-        self.unreadable: set[str] = set()
+        self.unreadable = UnreadableEpisodes(consequence)
         self.role = role
         self._world, self._every_rater = world, every_rater
         self._cache = EpisodeCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
         """Returns the episode with this id, or None if its file can't be read."""
-        try:
-            return self._cache.get(episode, self._decode)
-        except (DamagedEpisode, UnknownFormat) as error:
-            if episode not in self.unreadable:
-                log.warning("skipped: %s", error)
-                self.unreadable.add(episode)
-            return None
+        return self.unreadable.read(episode, partial(self._cache.get, episode, self._decode))
 
     def no_readable_episode(self) -> DamagedEpisode:
         """The error where none of the episodes that a reader reads can be read."""
@@ -177,9 +175,8 @@ class LaneReader:
 
     def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
         """Readable episodes near a position in the order, those before it first: most of them are decoded already."""
-        for step in range(1, NEIGHBORS + 1):
-            near = self._decoded(position - step if position >= step else position + step)
-            if near is not None:
+        for item in self._order.near(position):
+            if (near := self.source.get(self._ids[item])) is not None:
                 yield near
 
     def _first_row(self, lane: int, episode: DecodedEpisode) -> int:

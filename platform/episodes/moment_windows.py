@@ -18,7 +18,7 @@ from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import order_of
-from interplay.episodes.lane_reader import NEIGHBORS, EpisodeSource, EpisodeWindow
+from interplay.episodes.lane_reader import EpisodeSource, EpisodeWindow
 from interplay.episodes.snapshot import Snapshot
 
 
@@ -151,10 +151,8 @@ class MomentReader:
 
     def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
         """Readable episodes of the moments near a position in the order, those before it first."""
-        for step in range(1, NEIGHBORS + 1):
-            place = self._order.at(position - step if position >= step else position + step)
-            near = self.source.get(self._moments[place].episode)
-            if near is not None:
+        for item in self._order.near(position):
+            if (near := self.source.get(self._moments[item].episode)) is not None:
                 yield near
 
     def _next_window(self, rows: int) -> EpisodeWindow:

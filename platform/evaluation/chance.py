@@ -19,7 +19,7 @@ from interplay.env.task import Task
 from interplay.env.world import Action, View, World
 from interplay.evaluation.estimates import repeated_share
 from interplay.evaluation.probe_player import ProbePlayer
-from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind, mean_measures
+from interplay.evaluation.probes import Probe, ProbeResult, digests_by_kind, grouped_by_kind, mean_measures
 from interplay.evaluation.report_data import ChanceLevel
 
 CHANCE_BOOTSTRAP_SEED = 20221122  # fixed, so that the same draws always have the same interval
@@ -70,8 +70,7 @@ def measure_chance(
     """
     source, digests = worlds[0].tasks(), digests_by_kind(probes)
     found: dict[str, ChanceLevel] = {}
-    for kind in dict.fromkeys(probe.kind for probe in probes):
-        drawn = [probe for probe in probes if probe.kind == kind]
+    for kind, drawn in grouped_by_kind(probes).items():
         tasks = [source.load(probe.task) for probe in drawn]
         if any(task.answer is not None for task in tasks):
             found[kind] = replace(chance_of_answers(tasks), probes=digests[kind])
@@ -117,5 +116,5 @@ def _results(
 
 def _successes(results: Sequence[ProbeResult], probes: Sequence[Probe]) -> NDArray[np.float64]:
     """How many plays of each probe of one kind succeeded; [probes]."""
-    solved = Counter(result.index for result in results if result.success_step is not None)
+    solved = Counter(result.index for result in results if result.solved)
     return np.array([solved[probe.index] for probe in probes], np.float64)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -16,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from interplay.core.files import JsonLines, private_file, private_folder, sync, write_whole
+from interplay.core.files import JsonLines, exclusive, private_file, private_folder, sync, write_whole
 from interplay.core.settings_validation import build_config
-from interplay.evaluation.estimates import Estimate, pooled_share, student_difference
+from interplay.evaluation.estimates import Estimate, grouped_difference, pooled_share
 
 logger = logging.getLogger(__name__)
 
 JUDGEMENTS = Path("studio") / "judgements.jsonl"  # in the folder of a run
+LOCK = JUDGEMENTS.with_suffix(".lock")  # held while that file is changed
 JUDGEMENT_BOOTSTRAP_SEED = 13
 
 
@@ -69,7 +68,7 @@ def add_judgement(root: Path, judgement: ContinuationJudgement) -> None:
     """Adds a verdict; once this returns, it survives a power cut. Only the owner may read the file."""
     lines = _lines(root)
     private_folder(lines.path.parent)
-    with _changing(root):
+    with exclusive(root / LOCK):
         private_file(lines.path)
         lines.append(asdict(judgement))
         sync(lines.path)
@@ -81,19 +80,11 @@ def keep_judgements(root: Path, stays: Callable[[ContinuationJudgement], bool]) 
     path = root / JUDGEMENTS
     if not path.exists():
         return
-    with _changing(root):
+    with exclusive(root / LOCK):
         kept = [asdict(judgement) for judgement in read_judgements(root) if stays(judgement)]
         text = "".join(json.dumps(row) + "\n" for row in kept)
         if path.read_bytes() != text.encode():
             write_whole(path, text, private=True)
-
-
-@contextmanager
-def _changing(root: Path) -> Iterator[None]:
-    """Waits until no other process or thread changes the file."""
-    with (root / JUDGEMENTS).with_suffix(".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _lines(root: Path) -> JsonLines:
@@ -141,13 +132,7 @@ class JudgedContinuations:
     def difference(self, agent: str, other: str) -> Estimate | None:
         """How much more often `agent` succeeds than `other`, with Student's interval over the scenarios in which both
         were judged; None below two."""
-        ours, theirs = (_by_scenario(_means(self._done[each])) for each in (agent, other))
-        both = sorted(ours.keys() & theirs.keys())
-        if len(both) < 2:
-            return None
-        return student_difference(
-            [np.mean(ours[scenario]) for scenario in both], [np.mean(theirs[scenario]) for scenario in both]
-        )
+        return grouped_difference(*(_by_scenario(_means(self._done[each])) for each in (agent, other)))
 
     def agreement_with_tests(self) -> Estimate | None:
         """The share of verdicts that equal the test of the task, over all agents; None without a verdict."""

@@ -32,6 +32,11 @@ class ContinuationResult:
     answer: str | None = None
     scenario_digest: str = ""  # `Scenario.digest`; "" in files of older versions
 
+    @property
+    def solved(self) -> bool:
+        """Whether the agent succeeded."""
+        return self.success_step is not None
+
 
 @dataclass
 class _Play:

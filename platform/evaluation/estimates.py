@@ -7,7 +7,7 @@ draws whole episodes and keeps the correlation between the agents. Every interva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -35,9 +35,10 @@ class Estimate:
     high: float
     n: int
 
-    def excludes(self, value: float) -> bool:
-        """True if the whole interval lies on one side of `value`."""
-        return self.low > value or self.high < value
+    @property
+    def excludes_zero(self) -> bool:
+        """True if the whole interval lies on one side of 0."""
+        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,17 @@ def student_difference(candidate: ArrayLike, baseline: ArrayLike) -> Estimate:
     """
     ours, theirs = _paired(candidate, baseline)
     return student_mean(ours - theirs, within=(-1.0, 1.0))
+
+
+def grouped_difference(
+    candidate: Mapping[str, Sequence[float]], baseline: Mapping[str, Sequence[float]]
+) -> Estimate | None:
+    """`student_difference` of the means of the groups that both have, for example of people; None below two."""
+    both = sorted(candidate.keys() & baseline.keys())
+    if len(both) < 2:
+        return None
+    ours, theirs = ([np.mean(values[group]) for group in both] for values in (candidate, baseline))
+    return student_difference(ours, theirs)
 
 
 def pooled_share(right: ArrayLike, total: ArrayLike, rng: np.random.Generator) -> Estimate:

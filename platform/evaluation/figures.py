@@ -119,7 +119,7 @@ def differences(values: Mapping[str, Estimate], title: str, axis: str, caption: 
     def draw(axes: Axes) -> None:
         axes.axvline(0, color=_INK, linewidth=0.9)
         for place, found in enumerate(values.values()):
-            clear = found.low < found.high and found.excludes(0)  # without an interval nothing is clear
+            clear = found.low < found.high and found.excludes_zero  # without an interval nothing is clear
             color = _INK if not clear else POSITIVE if found.value > 0 else NEGATIVE
             axes.plot([found.low, found.high], [place, place], color=color, linewidth=1.2)
             axes.plot([found.value], [place], "o", color=color, markersize=5)
@@ -234,17 +234,18 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Sv
     return SvgFigure(_svg(draw, title), caption)
 
 
-def share_bars(shares: Mapping[str, Estimate], level: float, title: str, axes_names: tuple[str, str]) -> SvgFigure:
-    """Shares as bars with intervals, and a dashed line at the level of guessing; `axes_names`: horizontal, vertical."""
+def pair_bars(shares: Mapping[str, Estimate], title: str, axis: str) -> SvgFigure:
+    """Shares of pairs in the rater's order as bars with intervals, and a dashed line at guessing, a half; `axis`: the
+    horizontal one."""
 
     def draw(axes: Axes) -> None:
         for place, estimate in enumerate(shares.values()):
             _bar(axes, place, 0.7, estimate, COLORS[0], "")
-        axes.axhline(level, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
+        axes.axhline(0.5, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         width = max(45 // len(shares), 1)  # characters
         _name_places(axes, [textwrap.fill(name, width, break_long_words=False) for name in shares])
         axes.set_ylim(0, 1.05)
-        _label(axes, *axes_names, shares=True)
+        _label(axes, axis, "in the rater's order", shares=True)
 
     return SvgFigure(_svg(draw, title), f"n = {', '.join(str(share.n) for share in shares.values())} episodes.")
 
@@ -282,8 +283,8 @@ def true_success_curve(points: Sequence[RewardPoint], parted: int | None, title:
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> SvgFigure:
-    """Distributions over common bins."""
+def return_histograms(samples: Mapping[str, Float64Array], title: str, caption: str) -> SvgFigure:
+    """Distributions of modeled returns over common bins."""
     values = np.concatenate(list(samples.values()))
     edges = np.linspace(values.min(), values.max() + 1e-9, 25).tolist()
 
@@ -292,7 +293,7 @@ def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, capti
             label = f"{name} (n = {len(sample)})"
             axes.hist(sample, edges, color=COLORS[slot], alpha=0.35, histtype="stepfilled")
             axes.hist(sample, edges, color=COLORS[slot], histtype="step", linewidth=1.6, label=label)
-        _label(axes, axis, "episodes")
+        _label(axes, "modeled return", "episodes")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.margins(y=0.35)  # room for the legend
         axes.legend(loc="upper left")

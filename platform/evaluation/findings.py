@@ -40,14 +40,14 @@ class Comparison:
     @property
     def verdict(self) -> int:
         """+1 if the candidate is better, -1 if worse; 0 unless the interval and the sign test show a difference."""
-        if not self.difference.excludes(0) or self.p_value >= 0.05:
+        if not self.difference.excludes_zero or self.p_value >= 0.05:
             return 0
         return 1 if self.difference.value > 0 else -1
 
     @property
     def too_few(self) -> bool:
         """True if the interval excludes 0 but too few episodes differ for the sign test."""
-        return self.difference.excludes(0) and self.verdict == 0
+        return self.difference.excludes_zero and self.verdict == 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class MeanChange:
     @property
     def verdict(self) -> int:
         """+1 if it rose clearly, -1 if it fell clearly, else 0."""
-        clear = self.p_value < 0.05 if math.isnan(self.change.low) else self.change.excludes(0)
+        clear = self.p_value < 0.05 if math.isnan(self.change.low) else self.change.excludes_zero
         return int(np.sign(self.change.value)) if clear else 0
 
 

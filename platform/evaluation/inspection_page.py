@@ -57,12 +57,11 @@ def _shown(
         "episodes": len(episodes),
         "kind_rows": [_kind_row(kind, found) for kind, found in kinds.items()],
         "pairs": [
-            figures.share_bars(gaps, 0.5, "By the time between the moments", ("steps", "in the rater's order")),
-            figures.share_bars(
+            figures.pair_bars(gaps, "By the time between the moments", "steps"),
+            figures.pair_bars(
                 {kind: found.pairs for kind, found in kinds.items() if found.pairs.n},
-                0.5,
                 "By kind of task",
-                ("first task of the episode", "in the rater's order"),
+                "first task of the episode",
             ),
             _calibration(episodes),
         ]

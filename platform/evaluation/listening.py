@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.evaluation.estimates import Estimate, share_difference, sign_test, success_share, wilson
-from interplay.evaluation.probes import ProbeResult
+from interplay.evaluation.probes import ProbeResult, grouped_by_kind
 from interplay.evaluation.report_data import AnswerCounts, PairedOutcomes, ProbeResults
 
 LISTENING_BOOTSTRAP_SEED = 20221123  # fixed, so that reports of the same results have the same numbers
@@ -47,24 +47,22 @@ class AnswerShares:
 
 def pair_outcomes(own: Sequence[ProbeResult], other: Sequence[ProbeResult]) -> dict[str, PairedOutcomes]:
     """Pairs the results of probes and of their counterfactuals by kind; probes without one are left out."""
-    told = {(result.kind, result.index): result.success_step is not None for result in other}
+    told = {(result.kind, result.index): result.solved for result in other}
     paired = [result for result in own if (result.kind, result.index) in told]
     return {
         kind: PairedOutcomes(
-            own=np.array([result.success_step is not None for result in paired if result.kind == kind]),
-            other=np.array([told[kind, result.index] for result in paired if result.kind == kind]),
+            own=np.array([result.solved for result in rows]),
+            other=np.array([told[kind, result.index] for result in rows]),
         )
-        for kind in dict.fromkeys(result.kind for result in paired)
+        for kind, rows in grouped_by_kind(paired).items()
     }
 
 
 def count_answers(results: Sequence[ProbeResult]) -> dict[str, AnswerCounts]:
     """Counts the answers to questions by kind; results of older versions don't say which probes are questions."""
-    questions = [result for result in results if result.answer is not None]
     counts = {}
-    for kind in dict.fromkeys(result.kind for result in questions):
-        asked = [result for result in questions if result.kind == kind]
-        right = [result for result in asked if result.success_step is not None]
+    for kind, asked in grouped_by_kind(result for result in results if result.answer is not None).items():
+        right = [result for result in asked if result.solved]
         silent = sum(not result.said for result in asked)
         times_asked, times_right = (Counter(str(each.answer) for each in some) for some in (asked, right))
         by_answer = {answer: (times_right[answer], times) for answer, times in times_asked.most_common()}

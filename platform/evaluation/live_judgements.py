@@ -13,8 +13,8 @@ from interplay.episodes.episode import DONE, EpisodeMeta, Prompt, Utterance
 from interplay.evaluation.estimates import (
     Estimate,
     SuccessCurve,
+    grouped_difference,
     pooled_share,
-    student_difference,
     success_curve,
     success_share,
 )
@@ -88,12 +88,7 @@ class LiveResults:
     def difference(self, agent: str, other: str) -> Estimate | None:
         """How much more often `agent` succeeds than `other`, with Student's interval over the setters that asked
         both; None below two."""
-        ours, theirs = (by_setter(self.requests[each]) for each in (agent, other))
-        both = sorted(ours.keys() & theirs.keys())
-        if len(both) < 2:
-            return None
-        rates = [[sum(of[setter]) / len(of[setter]) for setter in both] for of in (ours, theirs)]
-        return student_difference(rates[0], rates[1])
+        return grouped_difference(*(by_setter(self.requests[each]) for each in (agent, other)))
 
     def curves(self) -> dict[str, SuccessCurve]:
         """The share of requests done within each second, by agent."""

@@ -104,5 +104,5 @@ def _swap(data: ReportData) -> Ordering:
     loss = findings.reward_model_figures(data.reward_model).swap_loss if data.reward_model is not None else None
     if loss is None:
         return Ordering(claim, None, "")
-    verdict = 0 if not loss.excludes(0) else 1 if loss.value > 0 else -1
+    verdict = 0 if not loss.excludes_zero else 1 if loss.value > 0 else -1
     return Ordering(claim, verdict, f"loses {loss.value:z.2f} ({span(loss)})")

@@ -16,7 +16,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from interplay.core.setting_checks import check_at_least, check_unique
 from interplay.env.task import RETURN, InfeasibleTask, TaskSource
 from interplay.env.world import Start, World
 from interplay.evaluation.estimates import mean
-from interplay.evaluation.success_judge import one_second
+from interplay.evaluation.success_judge import holding_steps
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,8 @@ AGENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 RESERVED_NAMES = ("bc", "before_rl", "bc_rl", "expert", "chance", "random", "resting", "stage", "BC")
 MEASURE_BOOTSTRAP_SEED = 20221125  # fixed, so that the same results always have the same interval
 OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
+
+ProbeT = TypeVar("ProbeT", bound="Probe | ProbeResult")
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,29 @@ class ProbeResult:
     best_measures: Mapping[str, float] = field(default_factory=dict)  # at the step where its first measure was best
     world_version: int = 0  # of the world; 0 in files of older versions, which count as those of any
 
+    @property
+    def solved(self) -> bool:
+        """Whether the agent succeeded."""
+        return self.success_step is not None
+
+    @property
+    def solved_early(self) -> bool:
+        """Whether it succeeded within half of the time limit."""
+        return self.success_step is not None and self.success_step <= self.limit // 2
+
+
+def grouped_by_kind(probes: Iterable[ProbeT]) -> dict[str, list[ProbeT]]:
+    """Probes, or results of probes, by kind, in order of first appearance."""
+    groups: dict[str, list[ProbeT]] = {}
+    for each in probes:
+        groups.setdefault(each.kind, []).append(each)
+    return groups
+
+
+def identities(probes: Iterable[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int, int]]:
+    """What results must share to be of the same probes: house and words, time limit and holding time."""
+    return {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in probes}
+
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """Draws the probes; the same world and configuration always give the same ones.
@@ -137,8 +162,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     """
     kinds, tasks = probe_kinds(world, config), world.tasks()
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
-    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
-    version = world.spec.version
+    hold, version = holding_steps(world.spec, config.hold_steps), world.spec.version
     drawn = [
         _draw(
             world,
@@ -148,7 +172,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
-    longest = {kind: max(probe.limit for probe in drawn if probe.kind == kind) for kind in kinds}
+    longest = {kind: max(probe.limit for probe in rows) for kind, rows in grouped_by_kind(drawn).items()}
     return [replace(probe, limit=longest[probe.kind]) for probe in drawn]
 
 
@@ -239,8 +263,7 @@ def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[st
     probe was played several times, the mean of these plays counts once.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for kind in dict.fromkeys(result.kind for result in results if result.measures):
-        rows = [result for result in results if result.kind == kind and result.measures]
+    for kind, rows in grouped_by_kind(result for result in results if result.measures).items():
         found[kind] = {}
         for name in rows[0].measures:
             end, best = (
@@ -264,10 +287,7 @@ def on_same_probes(by_agent: Mapping[str, Sequence[ProbeResult]]) -> dict[str, S
     """The results of the first agent that has any, and of those that played the same probes with the same words, time
     limits and holding time in the same version of the world; others are named in a warning."""
     played = {agent: results for agent, results in by_agent.items() if results}
-    probes = {
-        agent: {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in results}
-        for agent, results in played.items()
-    }
+    probes = {agent: identities(results) for agent, results in played.items()}
     first = next(iter(played), "")
     for agent in list(played):
         if probes[agent] == probes[first] and is_of_version(played[agent], played[first]):
@@ -288,7 +308,7 @@ def late_returns(results: Iterable[ProbeResult]) -> frozenset[str]:
     for each in results:
         if RETURN in each.measures and each.limit:
             kinds.add(each.kind)
-            if each.success_step is not None and each.success_step <= each.limit // 2:
+            if each.solved_early:
                 reached.add(each.kind)
     return frozenset(kinds - reached)
 
@@ -308,9 +328,9 @@ def digests_by_kind(probes: Sequence[Probe | ProbeResult]) -> dict[str, str]:
     """A digest of the houses and the words of the probes of each kind, in order of their index: another version of the
     world may draw other tasks in the same houses."""
     found = {}
-    for kind in dict.fromkeys(each.kind for each in probes):
-        rows = sorted((each.index, each.seed, each.instruction) for each in probes if each.kind == kind)
-        found[kind] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+    for kind, rows in grouped_by_kind(probes).items():
+        told = sorted((each.index, each.seed, each.instruction) for each in rows)
+        found[kind] = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
     return found
 
 
@@ -322,9 +342,7 @@ def common_limit(results: Sequence[ProbeResult]) -> int:
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
     """The step of success of each probe by kind of task, NaN without success; [episodes], in order of `index`."""
     by_kind: dict[str, NDArray[np.float64]] = {}
-    for kind in dict.fromkeys(result.kind for result in results):
-        steps = {
-            r.index: np.nan if r.success_step is None else float(r.success_step) for r in results if r.kind == kind
-        }
+    for kind, rows in grouped_by_kind(results).items():
+        steps = {row.index: np.nan if row.success_step is None else float(row.success_step) for row in rows}
         by_kind[kind] = np.array([steps[index] for index in sorted(steps)])
     return by_kind

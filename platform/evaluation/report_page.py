@@ -272,16 +272,15 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     histograms = []
     if samples:
         caption = "Solved or failed in truth; held-out episodes."
-        histograms.append(figures.histograms(samples, "Return, solved or failed", "modeled return", caption))
+        histograms.append(figures.return_histograms(samples, "Return, solved or failed", caption))
     if swap is not None and (both := results.under_both) is not None:
         rows.append(
             ("return lost to a swapped instruction", _number(swap.value), span(swap), counted(swap.n, "episode"))
         )
         histograms.append(
-            figures.histograms(
+            figures.return_histograms(
                 dict(zip(("own instruction", "swapped"), both, strict=True)),
                 "Return, instruction swapped",
-                "modeled return",
                 "The same episodes, with the instruction of another episode.",
             )
         )

@@ -231,15 +231,13 @@ def render_scenarios(results: ScenarioResults) -> dict[str, Any]:
 def render_judged(results: JudgedContinuations) -> dict[str, Any]:
     """What the template shows about continuations that people judged: a row for each agent, one for each pair of
     agents, and how far people agree with each other and with the tests of the tasks."""
-    pairs = itertools.combinations(results.verdicts, 2)
-    differences = [(f"{one} − {other}", results.difference(one, other)) for one, other in pairs]
     judges, tests = results.agreement_of_judges(), results.agreement_with_tests()
     return {
         "legend": legend(results.verdicts),
         "rows": [
             (agent, with_interval(results.share(agent)), *map(str, results.counts(agent))) for agent in results.verdicts
         ],
-        "difference_rows": [(name, *difference_cells(each)) for name, each in differences if each is not None],
+        "difference_rows": _difference_rows(results.verdicts, results.difference),
         "judges": results.judges,
         "of_judges": with_interval(judges) if judges is not None else None,
         "with_tests": with_interval(tests) if tests is not None else None,
@@ -250,18 +248,22 @@ def render_judged(results: JudgedContinuations) -> dict[str, Any]:
 def render_live(results: LiveResults) -> dict[str, Any]:
     """What the template shows about live evaluations: a row for each agent, one for each pair of agents, and success
     against time."""
-    pairs = itertools.combinations(results.requests, 2)
-    differences = [(f"{one} − {other}", results.difference(one, other)) for one, other in pairs]
     return {
         "legend": legend(results.requests),
         "rows": [_live_row(results, agent) for agent in results.requests],
-        "difference_rows": [(name, *difference_cells(each)) for name, each in differences if each is not None],
+        "difference_rows": _difference_rows(results.requests, results.difference),
         "curve": figures.success_curves(
             results.curves(),
             "Requests done",
             "Seconds from the request to the verdict; bands: Wilson's 95% intervals over requests, as if independent.",
         ),
     }
+
+
+def _difference_rows(agents: Iterable[str], difference: Callable[[str, str], Estimate | None]) -> list[tuple[str, ...]]:
+    """A row for each pair of agents that can be compared."""
+    pairs = [(f"{one} − {other}", difference(one, other)) for one, other in itertools.combinations(agents, 2)]
+    return [(name, *difference_cells(found)) for name, found in pairs if found is not None]
 
 
 def _live_row(results: LiveResults, agent: str) -> tuple[str, ...]:

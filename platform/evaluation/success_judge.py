@@ -49,6 +49,7 @@ class SuccessJudge:
         return ended or held or answered or out_of_time
 
 
-def one_second(spec: WorldSpec) -> int:
-    """The number of steps that come nearest to a second in this world, at least 1."""
-    return max(1, round(spec.frames_per_second / spec.frames_per_step))
+def holding_steps(spec: WorldSpec, stated: int | None) -> int:
+    """The steps for which success must last: as `stated`, else those that come nearest to a second in this world, at
+    least 1."""
+    return max(1, round(spec.frames_per_second / spec.frames_per_step)) if stated is None else stated

@@ -70,11 +70,6 @@ class LearnerBatch(NamedTuple):
     rollout: UnrollTensors | None
     copied: torch.cuda.Event | None = None  # on a GPU: behind copies and drawing, which have a stream of their own
 
-    @property
-    def rollout_lanes(self) -> int:
-        """Number of rollout lanes in the joint forward; they come first."""
-        return 0 if self.rollout is None else self.rollout.lanes
-
 
 def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     """Copies an unroll to the device, each array as one block; on the CPU, memory is shared instead. Pictures of an

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from interplay.agent.selected_rows import SelectedRows, select_rows
+from interplay.episodes.vocabulary import PAD
 from interplay.learner.averages import masked_mean
 from interplay.learner.check_shapes import check_shapes
 
@@ -102,7 +103,7 @@ def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
     return GateCloning(masked_mean(loss, mask), masked_mean(right, mask))
 
 
-def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", pad: int = 0) -> TokenCloning:
+def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum") -> TokenCloning:
     """Negative log-likelihood of demonstrated utterances, averaged over utterances; padding is ignored.
 
     Language cloning is `gate_cloning` plus this. Design choice: the mean is over *utterances*, not over all steps,
@@ -111,11 +112,11 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
 
     Args:
         log_probs: float [N, L], of the tokens of N utterances; N may be 0.
-        tokens: int [N, L], including the end token, padded with `pad`.
+        tokens: int [N, L], including the end token, padded with `PAD`.
         reduce: "sum" adds the tokens of an utterance, "mean" averages them.
     """
     check_shapes(log_probs=(log_probs, "float [N, L]"), tokens=(tokens, "int [N, L]"))
-    real = tokens != pad
+    real = tokens != PAD
     kept = torch.where(real, log_probs, torch.zeros_like(log_probs))
     said = kept.sum(-1)  # [N]
     utterances = real.any(-1)
@@ -150,7 +151,6 @@ def css(
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     others: OtherTexts | None = None,
     pairs: CSSPairs | None = None,
-    pad: int = 0,
 ) -> CSS:
     """Contrastive self-supervision: a discriminator predicts whether vision and language match.
 
@@ -161,7 +161,7 @@ def css(
     Args:
         discriminator: (vision [N, E], language [N, F]) -> logits [N] of matching.
         vision, language: float [T, B, E] and [T, B, F]. Without `language` the discriminator gets the tokens [N, L].
-        text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
+        text: int [T, B, L], the tokens that `language` embeds, padded with `PAD`.
         mask: bool [T, B], rows that may form pairs.
         permutation: int64 [B], the lane whose language is paired with each lane's vision: see `shuffled_lanes`.
         gather: concatenates the lanes of all ranks, [T, B, ...] -> [T, G, ...], which `permutation` indexes.
@@ -179,7 +179,7 @@ def css(
     )
     if pairs is None:
         other_text, other_mask = (gather(each)[:, permutation] for each in (text, mask))
-        found = css_pairs(text=text, mask=mask, other_text=other_text, other_mask=other_mask, pad=pad)
+        found = css_pairs(text=text, mask=mask, other_text=other_text, other_mask=other_mask)
         pairs = CSSPairs(*map(select_rows, found))
     matching, mismatching = pairs
     read = text if language is None else language
@@ -194,17 +194,15 @@ def css(
     return _discrimination(logits[:count], logits[count:], pairs)
 
 
-def css_pairs(
-    *, text: Tensor, mask: Tensor, other_text: Tensor, other_mask: Tensor, pad: int = 0
-) -> tuple[Tensor, Tensor]:
+def css_pairs(*, text: Tensor, mask: Tensor, other_text: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
     """The rows whose language forms a matching pair, and those with a mismatching one, both bool [T, B].
 
     Args:
-        text, other_text: int [T, B, L], of each lane and of the lane that it is paired with, padded with `pad`.
+        text, other_text: int [T, B, L], of each lane and of the lane that it is paired with, padded with `PAD`.
         mask, other_mask: bool [T, B], rows that may form pairs, likewise.
     """
-    readable = other_mask & (other_text != pad).any(-1)
-    return mask & (text != pad).any(-1), mask & readable & (other_text != text).any(-1)
+    readable = other_mask & (other_text != PAD).any(-1)
+    return mask & (text != PAD).any(-1), mask & readable & (other_text != text).any(-1)
 
 
 def _discrimination(same: Tensor, different: Tensor, pairs: CSSPairs) -> CSS:

@@ -13,7 +13,7 @@ from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.read_only_arrays import accept_read_only_arrays, read_only
 from interplay.agent.unroll import Unroll
-from interplay.agent.weights import Weights
+from interplay.agent.weights import Weights, as_arrays
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
@@ -136,7 +136,7 @@ class InlineRollouts:
         self._rollouts.load_state(record.actor, record.lane_state)
         self._taken, self._returns = record.number, record.returns
         if self._overlap and (kept := state.get("kept")) is not None:  # checkpoints of earlier versions have none
-            weights = {name: tensor.numpy() for name, tensor in kept["weights"].items()}
+            weights = as_arrays(kept["weights"])
             self._kept = (lambda: weights), kept["version"]
 
     def close(self) -> None:

@@ -249,7 +249,7 @@ def _recorded_by_workers(
     wanted = set(waiting)
     groups = [(number, everything[at : at + size]) for number, at in enumerate(range(0, len(everything), size))]
     units = [(number, kept) for number, group in groups if (kept := [each for each in group if each in wanted])]
-    make = partial(_unit_recorder, replace(run, context=None), config, stage, size)
+    make = partial(_unit_recorder, run, config, stage, size)
     for episodes in map_in_processes(
         make, units, workers=config.workers, stopped=lambda: stop.requested, overdue=_overdue(stop)
     ):

@@ -26,11 +26,10 @@ from interplay.episodes.episode import Episode
 from interplay.evaluation.continuation_player import ContinuationPlayer, ContinuationResult
 from interplay.evaluation.scenario_suite import SUITE, read_suite, write_suite
 from interplay.evaluation.scenarios import Scenario, cut_scenarios
-from interplay.evaluation.success_judge import one_second
+from interplay.evaluation.success_judge import holding_steps
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.baselines import refuse_other_baselines, refuse_replaced, refuse_shorter, trained_baselines
 from interplay.stages.evaluate_stage import EXPERT, stages_of, success_rate, trained_agents
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
@@ -51,16 +50,12 @@ def continue_scenarios(run: Run) -> None:
 
     Raises:
         CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the scenarios' words.
-        ValueError: there is no task to cut a scenario at, or the suite cannot be used, or a baseline was trained for
-            fewer updates than the run, or from a stage that has been trained again from the start since.
+        ValueError: as `trained_agents`, or there is no task to cut a scenario at, or the suite cannot be used.
         Interrupted: a signal requested a stop; finished continuations are kept.
-        StageConflict: another process is at work in this stage, or trained an agent while it continued; or a baseline
-            was trained with other settings.
+        StageConflict: as `trained_agents`, or another process is at work in this stage, or trained an agent while it
+            continued.
     """
     agents = trained_agents(run, CONTINUE)
-    refuse_replaced(run)
-    refuse_shorter(run)
-    refuse_other_baselines(run, trained_baselines(run))
     with run.stage(CONTINUE).locked(WORK_LOCK):
         _continue(run, agents)
 
@@ -235,7 +230,7 @@ def _by_workers(
         for number, (group, left) in enumerate(zip(groups, waiting, strict=True))
         if left
     ]
-    make, stopped = partial(_group_player, replace(run, context=None), name), lambda: stop.requested
+    make, stopped = partial(_group_player, run, name), lambda: stop.requested
     for played in map_in_processes(
         make, units, workers=run.config.continuation.workers, stopped=stopped, overdue=stopped
     ):
@@ -257,7 +252,7 @@ def _group_player(
 def _player(run: Run, name: str, worlds: Sequence[World], *stream: int) -> ContinuationPlayer:
     """A player with the agent in the solver's seat; `stream` selects its random numbers."""
     config = run.config.continuation
-    hold = one_second(worlds[0].spec) if config.hold_steps is None else config.hold_steps
+    hold = holding_steps(worlds[0].spec, config.hold_steps)
     seat = _seat(run, name, len(worlds), (CONTINUE, name, *stream))
     return ContinuationPlayer(worlds=worlds, seat=seat, limit=config.steps, hold=hold, world_config=run.config.env)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
@@ -27,6 +26,7 @@ from interplay.evaluation.probes import (
     ProbesConfig,
     draw_counterfactuals,
     draw_probes,
+    grouped_by_kind,
     mean_measures,
 )
 from interplay.evaluation.report_data import ChanceLevel
@@ -82,15 +82,11 @@ def evaluate(run: Run) -> None:
     Raises:
         CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the probes' words.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
-        StageConflict: another process is evaluating the run, or trained an agent while it played; or a baseline was
-            trained with other settings.
-        ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
-            from the start since.
+        StageConflict: as `trained_agents`, or another process is evaluating the run, or trained an agent while it
+            played.
+        ValueError: as `trained_agents`.
     """
     agents = trained_agents(run, STAGE)
-    refuse_replaced(run)
-    refuse_shorter(run)
-    refuse_other_baselines(run, trained_baselines(run))
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 
@@ -172,6 +168,9 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
 
     Raises:
         CheckpointError: there is no agent, or in a later round none of this round.
+        StageConflict: a baseline was trained with other settings.
+        ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
+            from the start since.
     """
     agents = stages_of(run)
     if run.round > 1 and "bc_rl" not in agents:
@@ -181,6 +180,9 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
         raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
     for stage in dict.fromkeys(agents.values()):
         warn_of_unfinished_agent(run, verb, stage)
+    refuse_replaced(run)
+    refuse_shorter(run)
+    refuse_other_baselines(run, trained_baselines(run))
     return agents
 
 
@@ -199,9 +201,8 @@ def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
 
 def _warn_of_failing_expert(world: World, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> None:
     """Warns if the scripted solver without mistakes solves no probe of a kind: its recordings do not show the task."""
-    solved = Counter(result.kind for result in results if result.success_step is not None)
-    for kind, played in Counter(result.kind for result in results).items():
-        if played < LEAST_PROBES or solved[kind]:
+    for kind, played in grouped_by_kind(results).items():
+        if len(played) < LEAST_PROBES or any(result.solved for result in played):
             continue
         probe = next(each for each in probes if each.kind == kind)
         world.reset(Start(seed=probe.seed), observers=())
@@ -210,7 +211,7 @@ def _warn_of_failing_expert(world: World, probes: Sequence[Probe], results: Sequ
                 "the scripted solver solves none of %d probes of kind %r within %s (success held for %d), also "
                 "without mistakes, so its recordings do not show how. Give it more time (evaluate.steps), or correct "
                 "Task.expert or Task.success; WorldConformance tests both",
-                *(played, kind, counted(probe.limit, "step"), probe.hold),
+                *(len(played), kind, counted(probe.limit, "step"), probe.hold),
             )
 
 
@@ -277,8 +278,8 @@ def _units(
     """What is to be played, in the order of `steps`: names of players, and `CHANCE`."""
     for name in steps:
         if name == CHANCE:
-            for kind in dict.fromkeys(each.kind for each in probes):
-                yield name, 0, [each for each in probes if each.kind == kind]
+            for of_kind in grouped_by_kind(probes).values():
+                yield name, 0, of_kind
             continue
         for words in (probes, others[name]):
             for at in range(0, len(words), lanes):
@@ -286,7 +287,7 @@ def _units(
 
 
 def _in_processes(run: Run, units: Sequence[Unit], stopped: Callable[[], bool]) -> Generator[Done, None, None]:
-    make, workers = partial(_unit_player, replace(run, context=None)), run.config.evaluate.workers
+    make, workers = partial(_unit_player, run), run.config.evaluate.workers
     yield from map_in_processes(make, units, workers=workers, stopped=stopped, overdue=stopped)
 
 
@@ -348,8 +349,8 @@ def _show_on_dashboards(run: Run, players: Sequence[str]) -> None:
     for name in players:
         results = read_results(folder, name)
         row[f"success/{name}"] = success_rate(results)
-        for kind in dict.fromkeys(result.kind for result in results):
-            row[f"success/{name}/{kind}"] = success_rate([result for result in results if result.kind == kind])
+        for kind, played in grouped_by_kind(results).items():
+            row[f"success/{name}/{kind}"] = success_rate(played)
         for kind, measures in mean_measures(results).items():
             row |= {f"{measure}/{name}/{kind}": found["end"] for measure, found in measures.items()}
         if others := read_results(folder, name, OTHER_WORDS):
@@ -363,4 +364,4 @@ def _show_on_dashboards(run: Run, players: Sequence[str]) -> None:
 
 def success_rate(results: Sequence[ProbeResult | ContinuationResult]) -> float:
     """The share of results with success."""
-    return float(np.mean([result.success_step is not None for result in results]))
+    return float(np.mean([result.solved for result in results]))

@@ -28,7 +28,7 @@ from interplay.evaluation.free_play import (
     request_kinds,
 )
 from interplay.evaluation.probes import agree, probe_limit
-from interplay.evaluation.success_judge import one_second
+from interplay.evaluation.success_judge import holding_steps
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.run import Run
@@ -78,20 +78,29 @@ def play_freely(
     requests = _recorded_requests(run)
     recorded = {text: kind for (text, kind), _ in reversed(requests.most_common())}  # of two kinds the more frequent
     player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules, recorded=recorded)
-    with Progress(config.setter_episodes, "episodes", {"requests": "requests"}, title=f"free play {agent}") as progress:
-        episodes: list[FreePlayEpisode] = []
-        for episode in player.play(described["seeds"], lambda: stop.requested):
+    episodes = _played(agent, player, described["seeds"], stop)
+    refuse_trained_on(run, "evaluate", checkpoint, agent)
+    refuse_trained_on(run, "evaluate", described["setter"], agent, "setter")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    document = {
+        **described,
+        "recorded_kinds": _shares_of_kinds(requests),
+        "episodes": [asdict(each) for each in episodes],
+    }
+    write_whole(file, json.dumps(document), durable=False)
+
+
+def _played(agent: str, player: FreePlayer, seeds: Sequence[int], stop: StopRequest) -> list[FreePlayEpisode]:
+    """The episodes of an agent that begin with these seeds, in their order; raises Interrupted as `play_freely`."""
+    episodes: list[FreePlayEpisode] = []
+    with Progress(len(seeds), "episodes", {"requests": "requests"}, title=f"free play {agent}") as progress:
+        for episode in player.play(seeds, lambda: stop.requested):
             episodes.append(episode)
             progress.log(len(episodes), {"requests": sum(len(each.requests) for each in episodes)})
     if stop.requested:
         raise Interrupted(f"stopped while {agent} played with a learned setter; the same command plays again")
-    refuse_trained_on(run, "evaluate", checkpoint, agent)
-    refuse_trained_on(run, "evaluate", described["setter"], agent, "setter")
-    order = {seed: place for place, seed in enumerate(described["seeds"])}
-    played = [asdict(each) for each in sorted(episodes, key=lambda each: order[each.seed])]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    document = {**described, "recorded_kinds": _shares_of_kinds(requests), "episodes": played}
-    write_whole(file, json.dumps(document), durable=False)
+    order = {seed: place for place, seed in enumerate(seeds)}
+    return sorted(episodes, key=lambda each: order[each.seed])
 
 
 def _recorded_requests(run: Run) -> Counter[tuple[str, str]]:
@@ -189,7 +198,7 @@ def _rules(run: Run, world: World) -> FreePlayRules:
     """The rules of a world that has been reset, with the limits and the holding time of its probes."""
     config, tasks = run.config.evaluate, world.tasks()
     kinds = tuple(run.config.collect.setter.kinds) or config.kinds or tuple(tasks.probes)
-    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
+    hold = holding_steps(world.spec, config.hold_steps)
     limits = {kind: probe_limit(tasks, config, kind) for kind in kinds}
     differing = {kind: limit for kind, limit in limits.items() if limit != config.steps}
     return FreePlayRules(kinds, config.setter_steps, config.steps, hold, differing)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
@@ -17,10 +16,10 @@ from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
-from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role, resimulate
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, iter_readable
+from interplay.episodes.decoded_episode import DecodedEpisode, resimulate
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, EpisodeMeta
-from interplay.episodes.episode_cache import EpisodeCache
+from interplay.episodes.lane_reader import EpisodeSource
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import dialogue
 from interplay.episodes.vocabulary import Vocabulary
@@ -37,11 +36,10 @@ from interplay.reward.diagnostics import (
 from interplay.reward.listening_gap import ListeningGap, episode_mean, joined_gaps, listening_gap
 from interplay.stages.run import ReportActivity, ignore_activity
 
-log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 CACHE_BYTES = 2**30
+LEFT_OUT = "left out of measurements on held-out episodes"
 
 
 class Measured(NamedTuple):
@@ -53,18 +51,16 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOutEpisodes:
-    """Whole episodes, and their true outcomes. Decoded ones stay in memory within the budget of `cache` only.
+    """Whole episodes, and their true outcomes. Decoded ones stay in memory within the budget of `source` only.
 
     Measurements leave out an episode whose file can no longer be read, as one that was deleted since, and log it.
     """
 
     episodes: Sequence[EpisodeMeta]
     marks: Sequence[int]  # [episodes]
-    read: Callable[[str], DecodedEpisode]
+    source: EpisodeSource
     judge: Callable[[str], bool | None]  # whether an episode, by its id, ended well: see `succeeded`
     writer: RowWriter
-    cache: EpisodeCache
-    unreadable: set[str] = field(default_factory=set)  # ids of those that were logged
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -82,27 +78,18 @@ class HeldOutEpisodes:
 
     def if_readable(self, index: int, read: Callable[[], T]) -> T | None:
         """The result of `read` for an episode; None if its file can no longer be read."""
-        try:
-            return read()
-        except (DamagedEpisode, UnknownFormat) as error:
-            if (episode := self.episodes[index].id) not in self.unreadable:
-                log.warning("left out of measurements on held-out episodes: %s", error)
-                self.unreadable.add(episode)
-            return None
+        return self.source.unreadable.read(self.episodes[index].id, read)
 
-    def decoded(self, index: int) -> DecodedEpisode:
-        """An episode with its observations."""
-        return self.cache.get(self.episodes[index].id, self.read)
-
-    def arrays(self, index: int) -> Arrays:
-        """An episode as arrays [N + 1, 1, ...], with the marks of one of its raters."""
-        return self.writer.encode_episode(self.decoded(index), index)
+    def decoded(self, index: int) -> DecodedEpisode | None:
+        """An episode with its observations; None if its file can no longer be read."""
+        return self.source.get(self.episodes[index].id)
 
     def readable(self, indices: Iterable[int]) -> Iterator[tuple[int, Arrays]]:
-        """The index and the `arrays` of each of these episodes, without those that can no longer be read."""
+        """The index of each of these episodes and its arrays [N + 1, 1, ...], with the marks of one of its raters,
+        without those that can no longer be read."""
         for index in indices:
-            if (arrays := self.if_readable(index, partial(self.arrays, index))) is not None:
-                yield index, arrays
+            if (episode := self.decoded(index)) is not None:
+                yield index, self.writer.encode_episode(episode, index)
 
     def measure(
         self,
@@ -198,24 +185,18 @@ def read_heldout(
     every_rater: bool = False,
 ) -> HeldOutEpisodes:
     """Reads the readable ones of these episodes; calls `beat` before each. `every_rater`: see `EpisodeSource`."""
-    role, clicks = world.spec.solver, Counter(mark.episode for mark in snapshot.marks(ids))
-    metas, cache = list[EpisodeMeta](), EpisodeCache(cache_bytes)
-
-    def read(episode: str) -> DecodedEpisode:
-        raters = snapshot.raters([episode])[episode] if every_rater else ()
-        marks = snapshot.marks([episode])
-        return decode_for_role(snapshot.read(episode), role, marks=marks, raters=raters, world=world, cache=cache)
-
+    clicks, metas = Counter(mark.episode for mark in snapshot.marks(ids)), list[EpisodeMeta]()
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")
         metas.append(episode.meta)
     return HeldOutEpisodes(
         episodes=metas,
         marks=[clicks[meta.id] for meta in metas],
-        read=read,
+        source=EpisodeSource(
+            snapshot, world, world.spec.solver, cache_bytes, every_rater=every_rater, consequence=LEFT_OUT
+        ),
         judge=lambda episode: succeeded(world, snapshot.read(episode)),
         writer=RowWriter(agent.layout, vocabulary),
-        cache=cache,
     )
 
 

@@ -15,7 +15,7 @@ from interplay.evaluation.reward_inspection import InspectedEpisode
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.diagnostics import batches, ordered_pairs, utilities
 from interplay.stages.heldout_episodes import HeldOutEpisodes
-from interplay.stages.returns_ledger import reward_points
+from interplay.stages.returns_ledger import RETURNS, reward_points
 from interplay.stages.reward_evaluation import answer_rewards, heldout_of
 from interplay.stages.reward_source import scoring_device
 from interplay.stages.run import Run, closes_worlds
@@ -43,7 +43,7 @@ def inspect_reward(run: Run) -> Path:
     if not episodes:
         raise _nothing_to_inspect(run)
     answers = findings.answer_rewards(answer_rewards(run, found, on))
-    points = reward_points(run.stage("reinforce").path / "returns.jsonl")
+    points = reward_points(run.stage("reinforce").path / RETURNS)
     return write_inspection(run.folder, run.config.run.name, episodes, points, answers)
 
 

@@ -33,5 +33,5 @@ def judged_of(
         present = {each: file for each, file in files.items() if file.exists()}
         keys = {each: (each.scenario, each.continuation) for each in present}
         recordings[agent] = {keys[each]: recording_digest(file) for each, file in present.items()}
-        tested[agent] = {keys[each]: each.success_step is not None for each in present}
+        tested[agent] = {keys[each]: each.solved for each in present}
     return judged_continuations(judgements, recordings, tested, labels)

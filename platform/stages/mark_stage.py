@@ -163,7 +163,7 @@ def _marked(
 ) -> Iterator[Watched]:
     """Yields the marks of each rater on each episode, in this order, until `stopped` returns True."""
     if workers:
-        make = partial(_watcher, replace(run, context=None), store.root)
+        make = partial(_watcher, run, store.root)
         found = map_in_processes(make, waiting, workers=workers, stopped=stopped)
         yield from zip(waiting, found, strict=False)
         return

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from interplay.evaluation.metric_curves import read_curves
-from interplay.evaluation.probes import ProbeResult, late_returns
+from interplay.evaluation.probes import ProbeResult, grouped_by_kind, late_returns
 from interplay.evaluation.seed_results import SeedResults, probe_settings
 from interplay.stages import evaluate_stage
 from interplay.stages.baselines import FOLDER, baseline_config, baseline_of, trained_baselines
 from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_results
-from interplay.stages.returns_ledger import reward_points
+from interplay.stages.returns_ledger import RETURNS, reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
 from interplay.stages.round_results import rounds_on_probes
 from interplay.stages.run import Run, closes_worlds
@@ -28,7 +28,7 @@ def seed_results(run: Run) -> SeedResults:
     own = {name: read_results(folder, name) for name in evaluate_stage.stages_of(run)}
     late = late_returns(result for results in own.values() for result in results)
     other = {name: read_results(folder, name, OTHER_WORDS) for name in own}
-    every = reward_points(run.stage("reinforce").path / "returns.jsonl")
+    every = reward_points(run.stage("reinforce").path / RETURNS)
     modeled = run.config.reinforce.reward in LEARNED_REWARDS
     points = [point for point in every if modeled and len(point.heldout)]
     found = heldout_of(run)
@@ -41,7 +41,7 @@ def seed_results(run: Run) -> SeedResults:
             for name, results in own.items()
         },
         listening={name: _listening(results, other[name]) for name, results in own.items()},
-        probes={kind: len(rows) for kind, rows in _by_kind(next(iter(own.values()))).items()},
+        probes={kind: len(rows) for kind, rows in grouped_by_kind(next(iter(own.values()))).items()},
         chance={kind: level.best_guess for kind, level in chance_of(folder, next(iter(own.values()))).items()},
         heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
@@ -101,27 +101,18 @@ def budget_of(config: Config) -> Mapping[str, int]:
     }
 
 
-def _by_kind(results: Sequence[ProbeResult]) -> dict[str, list[ProbeResult]]:
-    groups: dict[str, list[ProbeResult]] = {}
-    for each in results:
-        groups.setdefault(each.kind, []).append(each)
-    return groups
-
-
 def _shares(results: Sequence[ProbeResult], *, early: bool) -> Mapping[str, float]:
     """Success by kind; with `early`, within half of the time limit."""
     return {
-        kind: float(
-            np.mean([r.success_step is not None and (not early or r.success_step <= r.limit // 2) for r in rows])
-        )
-        for kind, rows in _by_kind(results).items()
+        kind: float(np.mean([row.solved_early if early else row.solved for row in rows]))
+        for kind, rows in grouped_by_kind(results).items()
     }
 
 
 def _listening(results: Sequence[ProbeResult], other: Sequence[ProbeResult]) -> Mapping[str, float]:
     """Success under own words minus success under other words, on the probes that were played under both."""
-    under_own = {(r.kind, r.index): r.success_step is not None for r in results}
+    under_own = {(r.kind, r.index): r.solved for r in results}
     return {
-        kind: float(np.mean([under_own[r.kind, r.index] - float(r.success_step is not None) for r in rows]))
-        for kind, rows in _by_kind(other).items()
+        kind: float(np.mean([under_own[r.kind, r.index] - float(r.solved) for r in rows]))
+        for kind, rows in grouped_by_kind(other).items()
     }

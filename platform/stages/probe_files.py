@@ -24,7 +24,7 @@ from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.core.stored_arrays import read_arrays
 from interplay.evaluation.probe_player import Film
-from interplay.evaluation.probes import Probe, ProbeResult, agree, digests_by_kind, is_of_version
+from interplay.evaluation.probes import Probe, ProbeResult, agree, digests_by_kind, identities, is_of_version
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.shared_parts import is_same_player
 from interplay.stages.stage_folder import StageFolder, damaged, read_json, read_rows
@@ -83,12 +83,8 @@ def has_results(
     if not file.exists() or not is_same_player(read_json(file).get("agent"), checkpoint):
         return False
     own, other = (read_results(folder, agent, words) for words in (OWN_WORDS, OTHER_WORDS))
-    same = _played(own) == _played(probes) and _played(other) >= _played(counterfactuals)
+    same = identities(own) == identities(probes) and identities(other) >= identities(counterfactuals)
     return same and is_of_version([*own, *other], probes)
-
-
-def _played(probes: Sequence[Probe | ProbeResult]) -> set[tuple[str, int, int, str, int, int]]:
-    return {(each.kind, each.index, each.seed, each.instruction, each.limit, each.hold) for each in probes}
 
 
 def write_chance(folder: StageFolder, chance: Mapping[str, ChanceLevel]) -> None:

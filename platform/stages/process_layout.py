@@ -85,8 +85,7 @@ def demonstration_source(
         setting = f"{group}.dataset.{name}"
         if advice := rounding_advice(setting, whole=whole, each=each, of=of, fewer="runtime.datasets"):
             logger.warning("%s", advice)
-    here = dataclasses.replace(run, context=None)
-    makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
+    makes = [partial(_dataset_worker, run, what, Share(index, of)) for index in range(of)]
     return demonstration_stream(run.context, makes, pinned=pinned(learner))
 
 

@@ -7,8 +7,8 @@ import logging
 import os
 import platform as machine
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,11 +26,8 @@ from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, Live
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
 from interplay.evaluation.probes import (
     ProbeResult,
-    common_limit,
-    late_returns,
     mean_measures,
     on_same_probes,
-    success_steps,
 )
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
@@ -54,7 +51,7 @@ from interplay.stages.measured_agents import measured_agents, outdated_results
 from interplay.stages.probe_files import OTHER_WORDS, chance_of, read_films, read_results
 from interplay.stages.returns_ledger import RETURNS, changes_of_reward_model, reward_points
 from interplay.stages.reward_evaluation import Examination, ModelOnHeldOut, examine, heldout_of
-from interplay.stages.round_results import round_records, rounds_on_probes
+from interplay.stages.round_results import probe_results, round_records, rounds_on_probes
 from interplay.stages.rounds import check_begun
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_folder import StageFolder
@@ -290,21 +287,18 @@ def _probes(
 ) -> ProbeResults:
     """The results of the agents that played the same probes; `found` is a result of `on_same_probes`."""
     folder = run.stage(evaluate_stage.STAGE)
-    rows = [row for results in found.values() for row in results]
-    steps = common_limit(rows) or run.config.evaluate.steps
-    hold = max(row.hold for row in rows)
-    return ProbeResults(
-        success_step={labels[name]: success_steps(results) for name, results in found.items()},
-        steps=steps,
-        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
-        limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
-        late=late_returns(rows),
+    return replace(
+        probe_results(run, spec, {labels[name]: results for name, results in found.items()}),
         chance=chance_of(folder, next(iter(found.values()))),
-        hold=hold,
-        baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],
+        baseline=_baseline(found),
         pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},
         answers={labels[name]: count_answers(results) for name, results in found.items()},
     )
+
+
+def _baseline(found: Collection[str]) -> str:
+    """The label of the agent that BC+RL is compared with, of those that have results."""
+    return AGENT_LABELS["bc_long" if "bc_long" in found else "bc"]
 
 
 def _live(run: Run, spec: WorldSpec) -> LiveResults | None:
@@ -344,9 +338,9 @@ def _scenarios(
         kinds={row.scenario: row.kind for row in every},
         instructions={row.scenario: row.instruction for row in every},
         steps=max(row.limit for row in every),
-        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        seconds_per_step=spec.seconds_per_step,
         hold=max(row.hold for row in every),
-        baseline=AGENT_LABELS["bc_long" if "bc_long" in found else "bc"],
+        baseline=_baseline(found),
     )
 
 
@@ -360,15 +354,11 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     for name in ("bc_rl", "bc"):
         films = read_films(folder, name)
         for solved in (True, False):
-            fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
+            fitting = [f for f in films if f.result is not None and f.result.solved == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))
             if fitting:
                 title = f"{AGENT_LABELS[name]}, {fitting[0].probe.kind}"
-                strips.append(
-                    make_filmstrip(
-                        fitting[0], title=title, seconds_per_step=spec.frames_per_step / spec.frames_per_second
-                    )
-                )
+                strips.append(make_filmstrip(fitting[0], title=title, seconds_per_step=spec.seconds_per_step))
     return strips
 
 

@@ -99,11 +99,10 @@ def model_results(measured: Measured, heldout: HeldOutEpisodes) -> RewardModelRe
 def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[UtilityTrace]:
     """The utility over one successful and one failed episode, those with the most marks."""
     traces = []
-    seconds = world.spec.frames_per_step / world.spec.frames_per_second
     for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
         fitting = [index for index in range(len(heldout)) if heldout.success[index] == solved]
         fitting.sort(key=lambda index: -heldout.marks[index])
-        decoded = ((index, heldout.if_readable(index, partial(heldout.decoded, index))) for index in fitting)
+        decoded = ((index, heldout.decoded(index)) for index in fitting)
         index, episode = next((each for each in decoded if each[1] is not None), (0, None))
         if episode is None:
             continue
@@ -113,7 +112,7 @@ def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[Utilit
                 title=title,
                 instruction=_instructions(episode),
                 utility=utility.astype(np.float64),
-                seconds_per_step=seconds,
+                seconds_per_step=world.spec.seconds_per_step,
                 marks=_marks(episode),
                 said=[(row + 1, text) for row, text in enumerate(episode.spoke) if text is not None],
                 pictures=_pictures(episode),
@@ -164,7 +163,7 @@ def answer_rewards(run: Run, found: ModelOnHeldOut, on: InferenceDevice | None =
     for one, others in zip(questions, strange, strict=True):
         if INCOHERENT in names and not others:  # each kind of answer is scored on the same questions
             continue
-        decoded = heldout.if_readable(one.episode, partial(heldout.decoded, one.episode))
+        decoded = heldout.decoded(one.episode)
         if decoded is None:
             continue
         arrays = writer.encode_episode(decoded)

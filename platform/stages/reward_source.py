@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from interplay.agent.inference_device import InferenceDevice
-from interplay.agent.weights import Weights, load_weights
+from interplay.agent.weights import Weights, as_arrays, load_weights
 from interplay.core.named_class import create
 from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner import checkpoint
@@ -156,9 +156,9 @@ def reward_source(run: Run) -> RewardSource:
             f"the reward model of {found.path} is of reward.model={trained}, and reinforce.reward={kind} needs one of "
             f"{kind}: set reinforce.reward={trained}, or train the other one in a run of its own"
         )
-    weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
     translation = _translation(checkpoint_of(run, run.config.reinforce.start), found)
-    return RewardSource(run, RewardModel(found.description, weights, found.step, found.fingerprint, translation), newer)
+    model = RewardModel(found.description, as_arrays(found.weights()), found.step, found.fingerprint, translation)
+    return RewardSource(run, model, newer)
 
 
 def _translation(acting: Checkpoint, scoring: Checkpoint) -> TokenTranslation | None:
@@ -193,7 +193,7 @@ def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer
             if found is None or found.step <= in_use:
                 return None
             check_same_agent(found, first.description)
-            weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
+            weights = as_arrays(found.weights())
         except (CheckpointError, OSError) as error:
             if str(error) != warned:
                 logger.warning("a newer reward model is not loaded, update %d stays in use: %s", in_use, error)

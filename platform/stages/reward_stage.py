@@ -11,6 +11,7 @@ from typing import Any
 
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
 from interplay.stages.episode_snapshot import (
     TRAIN,
     freeze_once,
@@ -59,7 +60,21 @@ def train_reward(run: Run) -> None:
     warn_of_agent(run, STAGE, config.start)
     snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix, config.raters, config.marked_share)
     check_start_coverage(run, config.start, snapshot)
-    train_on = replace(rated, split=TRAIN)
+    trainee = build(run, snapshot)
+    show = SHOWN[config.model]
+    start_shown = None if config.from_scratch else start
+    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
+    learned_from = snapshot.select(replace(rated, split=TRAIN))
+    clock.finish(episodes=len(learned_from), marks=len(training_marks(snapshot)))
+
+
+def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
+    """The reward model with its first weights, its learner, its source of demonstrations and its measurement.
+
+    Raises:
+        ValueError: the augmentation does not suit the agent.
+    """
+    config, rated = run.config.reward, _rated(run.config.reward)
     agent, vocabulary = start_from(
         run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
     )
@@ -70,34 +85,26 @@ def train_reward(run: Run) -> None:
         cache = config.dataset.cache_mb * 2**20
         every = config.model == "ar"
         heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat, cache, every_rater=every)
-    trainee = ImitationTrainee(
+    demonstrations = Demonstrations(
+        STAGE,
+        snapshot.path,
+        agent.layout,
+        vocabulary,
+        config.dataset,
+        replace(rated, split=TRAIN),
+        config.augmentation,
+        config.shuffle_marks,
+    )
+    return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
         learner=create_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
-        demonstrated=demonstration_source(
-            run,
-            Demonstrations(
-                STAGE,
-                snapshot.path,
-                agent.layout,
-                vocabulary,
-                config.dataset,
-                train_on,
-                config.augmentation,
-                config.shuffle_marks,
-            ),
-            config.learner,
-            overlap=run.config.runtime.overlap,
-        ),
-        ledger=folder.ledger,
+        demonstrated=demonstration_source(run, demonstrations, config.learner, overlap=run.config.runtime.overlap),
+        ledger=run.stage(STAGE).ledger,
         beat=run.beat,
         measure=partial(_measured, run, heldout, agent) if len(heldout) else None,
         measure_every=config.measure_every,
     )
-    show = SHOWN[config.model]
-    start_shown = None if config.from_scratch else start
-    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
-    clock.finish(episodes=len(snapshot.select(train_on)), marks=len(training_marks(snapshot)))
 
 
 def _rated(config: RewardConfig) -> EpisodeFilter:

@@ -19,7 +19,7 @@ from interplay.agent.inputs import LaneViews
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
-from interplay.agent.weights import Weights, export_weights, load_weights
+from interplay.agent.weights import Weights, as_arrays, export_weights, load_weights
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
@@ -223,7 +223,7 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
     """Actors and reward replicas in processes of their own."""
     from interplay.runtime.ray.assembly import rollout_stream
 
-    config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
+    config, runtime = run.config.reinforce, run.config.runtime
     lanes = config.actor.lanes // runtime.unrolls_in_batch
     actor = dataclasses.replace(config.actor, lanes=lanes)
     size, total = runtime.unrolls_in_batch, config.actor.lanes
@@ -244,9 +244,9 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
     scored_by_replicas = reference is not None or rewards.model is not None
     return rollout_stream(
         context,
-        [partial(_rollout_worker, here, snapshot, actor, share) for share in shares],
-        make_inference=partial(_inference_model, here) if served else None,
-        make_replica=partial(_scoring_replica, here, reference, rewards.model) if scored_by_replicas else None,
+        [partial(_rollout_worker, run, snapshot, actor, share) for share in shares],
+        make_inference=partial(_inference_model, run) if served else None,
+        make_replica=partial(_scoring_replica, run, reference, rewards.model) if scored_by_replicas else None,
         function=rewards.function(),
         on=rewards.on,
         reference=reference,
@@ -262,7 +262,7 @@ def _reference_weights(run: Run) -> Weights | None:
         return None
     resumed = checkpoint.latest(run.stage(STAGE).checkpoints)
     if resumed is not None:
-        return {name: tensor.numpy() for name, tensor in resumed.training()["rollout"]["reference"].items()}
+        return as_arrays(resumed.training()["rollout"]["reference"])
     return export_weights(start_from(run, run.config.reinforce.start)[0])
 
 

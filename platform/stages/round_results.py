@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from interplay.actors.row_writer import RowWriter
 from interplay.env.world import WorldSpec
 from interplay.episodes.snapshot import Snapshot
-from interplay.evaluation.probes import common_limit, late_returns, on_same_probes, success_steps
+from interplay.evaluation.probes import ProbeResult, common_limit, late_returns, on_same_probes, success_steps
 from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
 from interplay.learner.agents import load_agent
 from interplay.stages.episode_snapshot import TRAIN, training_marks
@@ -27,17 +28,21 @@ def rounds_on_probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     if sum(name != "clone" for name in played) < 2:
         return None
     before, newest = list(played)[-2:]
+    return replace(probe_results(run, spec, played), baseline=before, candidate=newest)
+
+
+def probe_results(run: Run, spec: WorldSpec, played: Mapping[str, Sequence[ProbeResult]]) -> ProbeResults:
+    """The steps of success of agents, by printed name, on the same probes, with the limits of these; `played` is a
+    result of `on_same_probes`."""
     rows = [row for results in played.values() for row in results]
     steps = common_limit(rows) or run.config.evaluate.steps
     return ProbeResults(
         success_step={name: success_steps(results) for name, results in played.items()},
         steps=steps,
-        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        seconds_per_step=spec.seconds_per_step,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
         late=late_returns(rows),
         hold=max(row.hold for row in rows),
-        baseline=before,
-        candidate=newest,
     )
 
 

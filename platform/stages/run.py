@@ -137,7 +137,7 @@ class Run:
             yield replace(self, opened=opened)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "opened": None}  # the worlds of another process are its own
+        return {**self.__dict__, "context": None, "opened": None}  # another process has worlds and a context of its own
 
     def store(self) -> EpisodeStore:
         """The run's episode store, made if necessary; one process at a time may hold it open."""

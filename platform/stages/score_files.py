@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from interplay.core.files import fingerprint, private_folder
+from interplay.core.files import exclusive, fingerprint, private_folder
 
 SCORES, MEMORIES = "scores.json", "memories.npz"
 LOCK = ".scores.lock"
@@ -45,6 +44,5 @@ def changing_scores(folder: Path) -> Iterator[None]:
     writes their scores within one block. So no score of a deleted episode stays, whichever of both comes first.
     """
     private_folder(folder)
-    with (folder / LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with exclusive(folder / LOCK):
         yield

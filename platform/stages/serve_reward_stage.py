@@ -6,12 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from interplay.agent.network import Agent
-from interplay.agent.weights import Weights, export_weights
+from interplay.agent.weights import Weights, as_arrays, export_weights
 from interplay.learner.agents import check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.reward.learned_reward import learned_reward, state_width
@@ -46,7 +45,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
     def read_version(path: str) -> tuple[Weights, int]:
         newer = read(Path(path))
         check_same_agent(newer, describe_agent(model, vocabulary))
-        return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
+        return as_arrays(newer.weights()), newer.step
 
     with (
         listen(run.config.serve) as server,  # before Ray, which takes long to start: the address may be in use
@@ -80,7 +79,7 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
 
     # The weights rather than the path: saving newer checkpoints deletes old ones.
     served = RewardModel(dict(found.description), export_weights(model), found.step)
-    make = partial(_scoring_replica, replace(run, context=None), served)
+    make = partial(_scoring_replica, run, served)
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 

@@ -15,11 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from interplay.tracking.progress import format_duration, format_number
+from interplay.tracking.progress import PLAIN_LINE_SECONDS, format_duration, format_number
 from interplay.tracking.run_summary import RunSummary
 
 REDRAW_SECONDS = 1.0  # on a terminal
-PLAIN_LINE_SECONDS = 15.0  # between lines without a terminal
 RATE_WINDOW_SECONDS = 60.0
 SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
 SPARKLINE_COLUMNS = 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,9 @@ def test_a_redrawn_picture_that_the_spec_does_not_promise_is_refused(image: Any,
         decoded.images[0]
 
 
-def test_poses_are_read_window_by_window() -> None:
+def test_poses_are_read_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.localtime()
+    monkeypatch.setattr(time, "localtime", lambda _: now)  # the files state the time at which they are written
     episode = record_episode(Corridor(), 3, steps=230)[0]
     whole, stored = (decode(encode(episode), source="here", trusted=trusted) for trusted in (False, True))
     assert whole.poses is not None and stored.poses is not None and len(stored.poses) == 231

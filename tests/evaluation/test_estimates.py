@@ -109,7 +109,7 @@ def test_a_difference_of_few_pairs_has_students_interval() -> None:
 def test_equal_differences_have_no_interval(ours: list[float]) -> None:
     found = estimates.student_difference(ours, [0.0] * len(ours))
     assert (found.value, found.n) == (1, len(ours))
-    assert math.isnan(found.low) and math.isnan(found.high) and not found.excludes(0)
+    assert math.isnan(found.low) and math.isnan(found.high) and not found.excludes_zero
 
 
 def test_bootstrap_draws_the_same_interval_from_the_same_seed() -> None:
@@ -175,7 +175,7 @@ def test_one_pair_has_no_interval() -> None:
     for found in (estimates.paired_bootstrap([1], [0], rng()), estimates.mean([1.0], rng())):
         assert (found.value, found.n) == (1, 1)
         assert math.isnan(found.low) and math.isnan(found.high)
-        assert not found.excludes(0)
+        assert not found.excludes_zero
 
 
 @pytest.mark.parametrize("episodes", [1, 4])

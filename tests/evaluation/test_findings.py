@@ -62,7 +62,7 @@ def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, wor
 def test_three_lucky_episodes_are_no_evidence() -> None:
     comparison = findings.joint_comparison(replace(probes(0.0, 1.0, n=2), joint=("go",)))
     assert comparison is not None
-    assert comparison.difference.excludes(0)  # the bootstrap is sure, of two episodes
+    assert comparison.difference.excludes_zero  # the bootstrap is sure, of two episodes
     assert comparison.verdict == 0
 
 

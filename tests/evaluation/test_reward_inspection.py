@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interplay.evaluation.estimates import Estimate
-from interplay.evaluation.figures import share_bars, true_success_curve
+from interplay.evaluation.figures import pair_bars, true_success_curve
 from interplay.evaluation.report_data import RewardPoint
 from interplay.evaluation.reward_inspection import (
     InspectedEpisode,
@@ -121,5 +121,5 @@ def test_episodes_whose_truth_is_unknown_are_left_out() -> None:
 
 def test_any_number_of_kinds_is_drawn() -> None:
     """As of the tasks of CommAI."""
-    drawn = share_bars({f"kind {n}": Estimate(0.5, 0.4, 0.6, 9) for n in range(60)}, 0.5, "By kind", ("kind", "right"))
+    drawn = pair_bars({f"kind {n}": Estimate(0.5, 0.4, 0.6, 9) for n in range(60)}, "By kind", "kind")
     assert drawn.caption.count("9") == 60

@@ -8,7 +8,7 @@ import pytest
 from fake_world import LineTask, LineWorld
 
 from interplay.env import registry
-from interplay.evaluation.success_judge import SuccessJudge, one_second
+from interplay.evaluation.success_judge import SuccessJudge, holding_steps
 
 WALK = LineTask("walk", "walk to two", 2)
 COUNT = LineTask("count", "count houses", 0, "two")
@@ -69,5 +69,6 @@ def test_a_question_is_over_with_its_first_answer(answer: str, success: int | No
 
 
 def test_a_second_has_as_many_steps_as_come_nearest() -> None:
-    assert one_second(registry.make("playhouse", image=[16, 24]).spec) == 4  # of 8 frames, at 30 a second
-    assert one_second(LineWorld().spec) == 15
+    assert holding_steps(registry.make("playhouse", image=[16, 24]).spec, None) == 4  # of 8 frames, at 30 a second
+    assert holding_steps(LineWorld().spec, None) == 15
+    assert holding_steps(LineWorld().spec, 0) == 0

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from outcomes import assert_equal_nested
+from test_solver_alone import SolverAlone
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
-from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
@@ -23,7 +23,6 @@ from interplay.learner.agents import load_agent
 from interplay.stages import evaluate_stage, free_play_stage
 from interplay.stages.clone_stage import clone_setter
 from interplay.stages.collect_stage import collect
-from interplay.stages.run import Run
 from interplay.stages.shared_parts import Demonstrations, Share, dataset_actor
 from interplay.stages.stage_folder import write_json
 
@@ -84,15 +83,6 @@ def test_a_setter_is_refused_in_the_solvers_seat(
         path.unlink()
     said = refused(verb, tiny(root, setting, "collect_agent.episodes=20"), capsys)
     assert "plays the setter, and a solver is wanted here" in said
-
-
-class SolverAlone(Run):
-    """A run in a world without a setter."""
-
-    def make_world(self) -> World:
-        world = super().make_world()
-        world.spec = replace(world.spec, roles=("solver",))
-        return world
 
 
 def test_a_world_without_a_setter_has_none_to_clone(with_setter: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -12,11 +13,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from processes import becomes_true, is_running
+from tiny_runs import opened, tiny
 
 from interplay.core.breakpoints import VARIABLE
 from interplay.runtime.crashes import WorkerFailed
@@ -42,6 +47,13 @@ def in_own_process(
         text=True,
         timeout=300,
     )
+
+
+def test_a_run_is_sent_to_a_process_without_its_context_and_its_worlds(tmp_path: Path) -> None:
+    run = opened(tiny(tmp_path))
+    cannot_be_pickled = cast(Any, threading.Lock())
+    there = pickle.loads(pickle.dumps(replace(run, context=cannot_be_pickled, opened=ExitStack())))
+    assert there == run
 
 
 def refuse(stopped: Callable[[], bool]) -> Callable[[int], int]:

@@ -124,7 +124,7 @@ class AgentsServer:
             world.close()
         found = self._agents.find(agent, role, self._spec)
         seconds = self._agents.seconds(found.path)
-        step = self._spec.frames_per_step / self._spec.frames_per_second
+        step = self._spec.seconds_per_step
         if seconds > step:
             raise ValueError(
                 f"a decision of {agent} takes {seconds:.2g} s on this machine, longer than a step of {step:.2g} s; "
