@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from interplay.actors.reenactment import NotReenacted, Reenactment
+from interplay.actors.reenactment import Reenactment
+from interplay.env.not_reenacted import NotReenacted
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
 from interplay.env.voxel.corpora.sessions import BuildSession, ReadCorpus
