@@ -103,6 +103,8 @@ class MinariEpisodes:
         try:
             (metadata,) = self._dataset.storage.get_episode_metadata([number])
             (data,) = self._dataset.iterate_episodes([number])
+            if not len(data.actions) == len(data.terminations) == len(data.truncations) == len(data):
+                raise ValueError(f"it has {len(data.actions)} actions and {len(data)} rewards")
         except UNREADABLE as error:
             raise NotReenacted(f"{source}: {type(error).__name__}: {error}", "episodes that can't be read") from error
         if metadata.get("seed") is None:
@@ -272,13 +274,15 @@ def _differing(space: spaces.Space[Any], recorded: Any, row: int, observed: Any,
         parts = space.items() if isinstance(space, spaces.Dict) else enumerate(space)
         for key, part in parts:
             try:
-                shown = observed[key]
+                shown, rows = observed[key], recorded[key]
             except (LookupError, TypeError):
                 return f"[{key!r}]"
-            inner = _differing(part, recorded[key], row, shown, jpeg=jpeg)
+            inner = _differing(part, rows, row, shown, jpeg=jpeg)
             if inner is not None:
                 return f"[{key!r}]{inner}"
         return None
+    if row >= len(recorded):
+        return ""
     was, now = np.asarray(recorded[row]), np.asarray(observed)
     if jpeg and is_image_space(space):
         same = was.shape == now.shape and int(np.abs(was.astype(int) - _compressed(now)).max()) <= JPEG_ROUNDING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 from minari_files import bot_policy, played, random_policy, write
 from minigrid.wrappers import FullyObsWrapper
-from tiny_runs import interplay, opened, refused, tiny
+from tiny_runs import AGENT, SHORT, opened, refused, tiny
 
 from interplay.env.world import Action, Start
 from interplay.episodes.encoding import iter_readable
@@ -30,6 +31,7 @@ from interplay.stages.stage_folder import read_json
 
 BABYAI = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0", "env.image=[14,14]")
 CARTPOLE = ("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance the pole")
+PAGE = (Path(__file__).parents[2] / "docs/own_data.md").read_text()
 BIG = 2**63 + 5  # half of the seeds that Minari draws are as large
 
 
@@ -233,6 +235,8 @@ def test_what_cannot_be_replayed_is_left_out_by_reason(tmp_path: Path) -> None:
         changed(good, "actions", 4, 7),
         replace(good, seed=3),
         beyond,
+        replace(good, observations=good.observations[:-1]),
+        replace(good, truncations=good.truncations[:-1]),
         changed(last, "terminations", -1, False),
     ]
     write("cartpole/mixed-v0", env, episodes, requirements=["gymnasium==0.29.1"])
@@ -240,13 +244,14 @@ def test_what_cannot_be_replayed_is_left_out_by_reason(tmp_path: Path) -> None:
     told = import_corpus(run)
     assert [each.meta.seed for each in episodes_of(run)] == [1, 1]
     assert counts(run) == {
-        "episodes of cartpole/mixed-v0": 11,
+        "episodes of cartpole/mixed-v0": 13,
         "in the store before, or deleted": 0,
         "episodes written": 2,
         "episodes without a seed": 1,
         "episodes that began with options": 1,
         "episodes with actions that the world lacks": 1,
-        "episodes that take another course": 6,
+        "episodes that take another course": 7,
+        "episodes that can't be read": 1,
     }
     for words in (
         "minari/cartpole/mixed-v0/1 has no seed",
@@ -359,14 +364,18 @@ def test_a_dataset_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_agent_is_cloned_from_imported_episodes(tmp_path: Path) -> None:
-    """From the command line: import, clone, mark, reward."""
+def test_the_commands_of_the_page_import_episodes_and_train_on_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     env = gymnasium.make("BabyAI-GoToLocal-v0")
     write("babyai/bot-v0", env, [played(env, BIG + seed, bot_policy()) for seed in range(20)])
-    settings = tiny(tmp_path, house=BABYAI)
-    assert main(["import", "minari", "babyai/bot-v0", *settings]) == 0
-    for verb in ("clone", "mark", "reward"):
-        interplay(verb, settings)
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    commands = [line.split()[1:] for line in block.splitlines()]
+    assert [verb for verb, *_ in commands] == ["import", "clone", "mark", "reward"]
+    for words in commands:
+        assert main([*words, *AGENT, *SHORT]) == 0, words
+    settings = commands[-1][1:]
     cloned = opened(settings).stage("clone").record()
     assert cloned["episodes"] == 18
     assert cloned["vocabulary"] > 5
