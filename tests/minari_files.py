@@ -68,7 +68,7 @@ def played(
 def write(name: str, env: gymnasium.Env[Any, Any] | None, episodes: Sequence[EpisodeBuffer], **settings: Any) -> None:
     """Writes a dataset into the folder MINARI_DATASETS_PATH."""
     if env is not None:
-        settings = {"observation_space": _storable(env.observation_space), **settings}
+        settings = {"observation_space": storable(env.observation_space), **settings}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of authors and links that it lacks
         minari.create_dataset_from_buffers(name, list(episodes), env=env, **settings)
@@ -80,7 +80,7 @@ def _by_key(observations: Sequence[Any]) -> Any:
     return {key: [each[key] for each in observations] for key in observations[0]}
 
 
-def _storable(space: spaces.Space[Any]) -> spaces.Space[Any]:
+def storable(space: spaces.Space[Any]) -> spaces.Space[Any]:
     """A space with the missions of MiniGrid as texts, which Minari can store."""
     if not isinstance(space, spaces.Dict):
         return space

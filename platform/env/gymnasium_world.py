@@ -168,9 +168,10 @@ class GymnasiumWorld(World):
 
     @property
     def env_spec(self) -> EnvSpec:
-        """What Gymnasium made the environment from, its settings included."""
-        assert self._env.spec is not None, "an environment that Gymnasium makes has a spec"
-        return self._env.spec
+        """What Gymnasium made the environment from, its settings included, without the wrappers of the world."""
+        spec = self._env.unwrapped.spec
+        assert spec is not None, "an environment that Gymnasium makes has a spec"
+        return spec
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

@@ -73,7 +73,7 @@ class MinariEpisodes:
     def __init__(self, named: str, world: World) -> None:
         self._dataset = _open(named)
         self._world = _check_world(self._dataset, world)
-        self._env = _recover(self._dataset)
+        self._env = _recover(self._dataset, self._world)
 
     @property
     def name(self) -> str:
@@ -189,19 +189,14 @@ def _check_world(dataset: MinariDataset, world: World) -> GymnasiumWorld:
     """The world, if it is of the environment of the dataset.
 
     Raises:
-        ValueError: the dataset names no environment, or another one, other settings or other actions than the world.
+        ValueError: the dataset names another environment, other settings or other actions than the world.
     """
-    spec = dataset.env_spec
-    if spec is None:
-        raise ValueError(
-            f"the Minari dataset {dataset.id} does not name its environment, in which its episodes would be executed "
-            "again; docs/own_data.md describes how recordings without an environment are imported"
-        )
     if not isinstance(world, GymnasiumWorld):
         raise ValueError(
             f"the Minari dataset {dataset.id} was recorded in a Gymnasium environment, and this world is "
-            f"{world.spec.name}: type env=gymnasium env.id={spec.id}"
+            f"{world.spec.name}: type env=gymnasium env.id={'ID' if dataset.env_spec is None else dataset.env_spec.id}"
         )
+    spec = dataset.env_spec or world.env_spec
     if spec.id != world.env_spec.id:
         raise ValueError(
             f"the Minari dataset {dataset.id} was recorded in {spec.id}, and this world is of {world.env_spec.id}: "
@@ -235,17 +230,17 @@ def _typed_settings(spec: EnvSpec, recorded: Mapping[str, Any]) -> str:
     return f"type 'env.kwargs={{{', '.join(own)}}}'" if own else "leave out env.kwargs"
 
 
-def _recover(dataset: MinariDataset) -> gymnasium.Env[Any, Any]:
-    """The environment of a dataset, with its wrappers.
+def _recover(dataset: MinariDataset, world: GymnasiumWorld) -> gymnasium.Env[Any, Any]:
+    """The environment of a dataset, with its wrappers; that of the world if the dataset names none.
 
-    Wrappers of MiniGrid do not record their arguments, and are made without any here. If they had others, the
-    observations are not the recorded ones.
+    Minari can't store an environment that is registered with a class, not with the name of one. Wrappers of MiniGrid do
+    not record their arguments, and are made without any here. If they had others, the observations are not the recorded
+    ones.
 
     Raises:
         ValueError: it can't be made.
     """
-    spec = dataset.env_spec
-    assert spec is not None
+    spec = dataset.env_spec or world.env_spec
     wrappers = tuple(replace(each, kwargs=each.kwargs or {}) for each in spec.additional_wrappers)
     drawn = {"render_mode": None} if spec.kwargs.get("render_mode") == "human" else {}
     try:

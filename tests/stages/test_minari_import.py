@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
-from minari_files import bot_policy, played, random_policy, write
+from minari_files import bot_policy, played, random_policy, storable, write
 from minigrid.wrappers import FullyObsWrapper
 from tiny_runs import AGENT, SHORT, opened, refused, tiny
 
@@ -32,6 +32,7 @@ from interplay.stages.stage_folder import read_json
 BABYAI = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0", "env.image=[14,14]")
 CARTPOLE = ("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance the pole")
 PAGE = (Path(__file__).parents[2] / "docs/own_data.md").read_text()
+EXTENDING = (Path(__file__).parents[2] / "docs/extending.md").read_text()
 BIG = 2**63 + 5  # half of the seeds that Minari draws are as large
 
 
@@ -164,6 +165,20 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> gymnasium.Env[Any, Any]:
 
 
 TILES = ("env=gymnasium", "env.id=Tiles-v0", "env.instruction=move the square")
+
+
+def test_a_dataset_that_names_no_environment_is_compared_with_that_of_the_world(tmp_path: Path) -> None:
+    """Minari can't store the environment if it was registered with a class."""
+    env = gymnasium.make("BabyAI-GoToLocal-v0", max_steps=9)
+    episodes = [played(env, seed, random_policy(seed)) for seed in range(2)]
+    episodes[1].observations["direction"][3] ^= 1
+    space = storable(env.observation_space)
+    write("some/unnamed-v0", None, episodes, observation_space=space, action_space=env.action_space)
+    run = run_of(tmp_path, "some/unnamed-v0", *BABYAI)
+    assert "1 takes another course" in import_corpus(run)
+    assert [each.meta.seed for each in episodes_of(run)] == [0]
+    with pytest.raises(ValueError, match=r"this world is playhouse: type env=gymnasium env\.id=ID"):
+        import_corpus(run_of(tmp_path / "other", "some/unnamed-v0", "env=room"))
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -347,7 +362,6 @@ def test_a_dataset_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         ({"env_spec": json.dumps(wrapped)}, r"\['lost:Lost'\], .* can't be made: ModuleNotFoundError: No module"),
         ({"minari_version": "9.9.9"}, "can't be read: ValueError: The installed Minari .* not support .* 9.9.9"),
         ({"data_format": "zip"}, "can't be read: KeyError: 'zip'"),
-        ({"env_spec": None}, "does not name its environment"),
     ):
         before = (folder / "data/metadata.json").read_text()
         rewritten(folder, **fields)
@@ -365,7 +379,7 @@ def test_a_dataset_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_commands_of_the_page_import_episodes_and_train_on_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = gymnasium.make("BabyAI-GoToLocal-v0")
     write("babyai/bot-v0", env, [played(env, BIG + seed, bot_policy()) for seed in range(20)])
@@ -376,6 +390,11 @@ def test_the_commands_of_the_page_import_episodes_and_train_on_them(
     for words in commands:
         assert main([*words, *AGENT, *SHORT]) == 0, words
     settings = commands[-1][1:]
+    blocks = re.findall(r"```python\n(.*?)^```", EXTENDING, re.DOTALL | re.MULTILINE)
+    (reading,) = [code for code in blocks if "import resimulate" in code]
+    capsys.readouterr()
+    exec(reading.replace("runs/demo", "runs/minari"), {})
+    assert re.search(r"\(\d+, 1\) \[\(0, 'setter', 'go to .*'\)\] \[\(\d+, 'rater-1', 1\)\]", capsys.readouterr().out)
     cloned = opened(settings).stage("clone").record()
     assert cloned["episodes"] == 18
     assert cloned["vocabulary"] > 5
