@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -375,6 +377,19 @@ def test_a_dataset_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         import_corpus(run_of(tmp_path, "cartpole/none-v0", *CARTPOLE))
     with pytest.raises(ValueError, match=r"corpus\.episodes=0 imports tasks only"):
         run_of(tmp_path, "cartpole/random-v0", *CARTPOLE, "corpus.episodes=0")
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['minari'] = None\n"
+        "from interplay.launch.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = ["import", "minari", "cartpole/random-v0", *tiny(tmp_path, house=CARTPOLE)]
+    ran = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
+    assert "needs the package 'minari', which is not installed" in ran.stderr
+    assert "pip install '.[gymnasium,minari]'" in ran.stderr
 
 
 @pytest.mark.slow
