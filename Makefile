@@ -23,7 +23,7 @@ setup: $(STAMP) ## .venv with everything pinned (minutes the first time, nothing
 
 $(STAMP): | .venv/bin/python
 	@echo "setup: installing the pinned packages of setup.cfg into .venv (the first time: minutes, about 3 GB)"
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[gymnasium,video,sweeps,remote,triton,tensorboard,docs,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[gymnasium,minari,video,sweeps,remote,triton,tensorboard,docs,dev]'
 	@rm -f .venv/.installed-*
 	@touch $@
 	@echo "setup: done; try: make demo"

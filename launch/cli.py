@@ -275,7 +275,10 @@ def _refuse_unnamed_variants(config: Config, typed: Sequence[str]) -> None:
 def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:
     if len(named) != 2 or named[0] not in CORPORA:
         raise SettingsError(
-            [f"import takes a corpus ({', '.join(CORPORA)}) and its folder, as: import mdc FOLDER; got {named}"]
+            [
+                f"import takes a corpus ({', '.join(CORPORA)}) and its folder, or the id of a Minari dataset, as: "
+                f"import mdc FOLDER; got {named}"
+            ]
         )
     return replace(config, name=named[0], path=named[1])
 

@@ -17,7 +17,7 @@ def play(config: Config) -> int:
 
 
 def import_corpus(config: Config) -> int:
-    """Imports a corpus of the voxel world."""
+    """Imports a corpus of the voxel world, or a Minari dataset."""
     with opened_for_work(config) as run:
         imported = import_stage.import_corpus(run)
     sys.stdout.write(f"{config.corpus.name}, into {run.root}:\n{imported}\n")

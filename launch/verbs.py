@@ -259,10 +259,10 @@ VERBS: Mapping[str, Verb] = {
         example="run.name=mine crowd.players=4 crowd.seconds=600",
     ),
     "import": Verb(
-        "read a corpus of the voxel world: interplay import mdc|iglu FOLDER",
+        "read a corpus of the voxel world or a Minari dataset: interplay import mdc|iglu|minari FOLDER",
         LazyFunction("recording_verbs", "import_corpus"),
         takes="corpus",
-        reads="the folder of the corpus",
+        reads="the folder of the corpus, or the Minari dataset of an id",
         writes="corpus/ (tasks), store/ (episodes)",
         sections=("corpus", "env"),
         example="mdc minecraft-dialogue-models env=voxel env.control=fly run.name=mine",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from interplay.env.not_reenacted import NotReenacted
 from interplay.env.voxel.body import BuilderBody, BuildState
 from interplay.env.voxel.corpora.sessions import ARCHITECT, BuildSession, Changed, Spoken
 from interplay.env.voxel.experts.building_expert import BuildingExpert
@@ -21,10 +22,6 @@ from interplay.episodes.recorder import EpisodeRecorder
 
 STEPS_PER_CHANGE = 60  # at most
 START = BuilderBody.at(0.0, 0.0, 6.0)  # south of the zone, looking north
-
-
-class NotReenacted(ValueError):
-    """A session that the builder could not repeat to the recorded end."""
 
 
 @dataclass

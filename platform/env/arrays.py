@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
@@ -11,6 +11,7 @@ Int32Array = NDArray[np.int32]
 Image = NDArray[np.uint8]  # [H, W, 3]
 Points = NDArray[np.float64]  # [n, 2], meters on the floor
 
+ROUNDING = 1e-3  # absolute and relative, by which a world may differ on another machine
 PICTURE_SIDES = (8, 1024)  # fewest and most pixels; unrolls hold a picture a step, which at 1024x1024 is 3 MB
 
 
@@ -36,3 +37,9 @@ def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
     top, left = (height - new_h) // 2, (width - new_w) // 2
     fitted[top : top + new_h, left : left + new_w] = picture[rows][:, columns]
     return fitted
+
+
+def is_close(present: ArrayLike, recorded: ArrayLike) -> bool:
+    """Whether numbers of a world are the recorded ones, up to the rounding of another machine."""
+    same_shape = np.shape(present) == np.shape(recorded)
+    return same_shape and bool(np.allclose(present, recorded, rtol=ROUNDING, atol=ROUNDING))

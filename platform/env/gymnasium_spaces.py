@@ -117,6 +117,29 @@ class SpaceActionCodec:
         values = [level[chosen] for level, chosen in zip(self.levels, bins, strict=True)]
         return np.array(values).reshape(self.space.shape).astype(self.space.dtype)
 
+    def bins(self, action: Any) -> list[int]:
+        """The bins of an action: the inverse of `action`.
+
+        Raises:
+            ValueError: the action is none of the space, or at none of the bins.
+        """
+        given = np.asarray(action)
+        if given.shape != self.space.shape:
+            raise ValueError(f"an action has shape {given.shape}, and the actions are {self.space}")
+        if isinstance(self.space, spaces.Box):
+            chosen = [int(np.abs(level - value).argmin()) for level, value in zip(self.levels, given.flat, strict=True)]
+        else:
+            assert isinstance(self.space, spaces.Discrete | spaces.MultiDiscrete)
+            chosen = [int(each) for each in (given - self.space.start).flat]
+        if not all(0 <= each < part.bins for each, part in zip(chosen, self.components, strict=True)):
+            raise ValueError(f"the action {given.tolist()} is none of {self.space}")
+        if not np.allclose(self.action(chosen), given):
+            raise ValueError(
+                f"the action {given.tolist()} is at none of the bins {[level.tolist() for level in self.levels]}; "
+                "choose other bins by env.bins"
+            )
+        return chosen
+
 
 def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActionCodec:
     """Components of an action space: one for a Discrete, several for a MultiDiscrete, one per number for a Box.

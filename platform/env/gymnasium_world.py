@@ -166,6 +166,26 @@ class GymnasiumWorld(World):
             for chosen, name in named
         )
 
+    @property
+    def env_spec(self) -> EnvSpec:
+        """What Gymnasium made the environment from, its settings included, without the wrappers of the world."""
+        spec = self._env.unwrapped.spec
+        assert spec is not None, "an environment that Gymnasium makes has a spec"
+        return spec
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """The actions of the environment."""
+        return self._actions.space
+
+    def movement_of(self, action: Any) -> NDArray[np.int8]:
+        """The movement of the solver that is an action of the environment.
+
+        Raises:
+            ValueError: the action is none of the space, or at none of the bins.
+        """
+        return np.array([self._actions.bins(action)], np.int8)
+
     def close(self) -> None:
         self._env.close()
 

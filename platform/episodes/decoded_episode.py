@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from interplay.env.arrays import is_close
 from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes import transcript
 from interplay.episodes.drawn_rows import DrawnRows, RowDrawer
@@ -22,8 +23,6 @@ class OtherWorld(ValueError):
 
 
 Row = tuple[int, Mapping[str, View], World]
-
-ROUNDING = 1e-3  # absolute and relative, by which a world may differ on another machine
 
 
 def resimulate(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Row]:
@@ -92,7 +91,7 @@ def _rows_from_actions(
 def _check_same_outcome(episode: Episode, step: int, outcome: Outcome) -> None:
     """Compares a step with the recorded one, up to the rounding of another machine."""
     recorded, present = float(episode.env_reward[step]), outcome.env_reward
-    if not _is_close(present, recorded):
+    if not is_close(present, recorded):
         _refuse_other_course(episode, step, f"its reward was {recorded:g} and is now {present:g}")
     if outcome.done and step + 1 < episode.meta.steps:
         _refuse_other_course(episode, step, f"it had {episode.meta.steps} steps and now ends here")
@@ -100,13 +99,8 @@ def _check_same_outcome(episode: Episode, step: int, outcome: Outcome) -> None:
         view = outcome.views.get(role)
         if view is None or view.vector is None:
             continue
-        if not _is_close(view.vector, vectors[step + 1]):
+        if not is_close(view.vector, vectors[step + 1]):
             _refuse_other_course(episode, step, f"the vector of the {role} is not the recorded one")
-
-
-def _is_close(present: ArrayLike, recorded: ArrayLike) -> bool:
-    same_shape = np.shape(present) == np.shape(recorded)
-    return same_shape and bool(np.allclose(present, recorded, rtol=ROUNDING, atol=ROUNDING))
 
 
 def _refuse_other_course(episode: Episode, step: int, difference: str) -> NoReturn:

@@ -162,19 +162,22 @@ class ReinforceConfig(TrainingStageConfig):
             )
 
 
-CORPORA = ("mdc", "iglu")  # the Minecraft Dialogue Corpus, and the IGLU datasets
+MINARI = "minari"
+CORPORA = ("mdc", "iglu", MINARI)  # the Minecraft Dialogue Corpus, the IGLU datasets, and datasets of Minari
 
 
 @dataclass(frozen=True)
 class CorpusConfig:
     """A corpus to import."""
 
-    name: str = ""  # mdc or iglu
-    path: str = ""  # of the local copy
-    episodes: int | None = None  # sessions to re-enact, at most; None: all, 0: tasks only
+    name: str = ""  # mdc, iglu or minari
+    path: str = ""  # of the local copy; of a Minari dataset its id or its folder
+    episodes: int | None = None  # sessions or episodes to play again, at most; None: all, 0: tasks only
 
     def __post_init__(self) -> None:
         if self.name and self.name not in CORPORA:
             raise ValueError(f"corpus.name={self.name!r}: one of {', '.join(CORPORA)}")
         if self.episodes is not None and self.episodes < 0:
             raise ValueError(f"corpus.episodes must be at least 0, or null for all, got {self.episodes}")
+        if self.episodes == 0 and self.name == MINARI:
+            raise ValueError("corpus.episodes=0 imports tasks only, and a Minari dataset has none: at least 1")

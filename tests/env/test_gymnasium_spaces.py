@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,37 @@ def test_discrete_actions_keep_their_start() -> None:
     assert action_codec_of(spaces.MultiDiscrete([[2, 3]], start=[[5, 6]]), bins=5, rest=0).action([1, 2]).tolist() == [
         [6, 8]
     ]
+
+
+SPACES = (
+    spaces.Discrete(3, start=10),
+    spaces.MultiDiscrete([[2, 3]], start=[[5, 6]]),
+    spaces.Box(np.float32([[-2, 0]]), np.float32([[2, 0.1]])),
+    spaces.Box(-np.pi, np.pi, (1,), np.float64),
+)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_the_bins_of_an_action_lead_to_it(space: spaces.Space[Any]) -> None:
+    controls = action_codec_of(space, bins=5, rest=0)
+    for bins in itertools.product(*(range(part.bins) for part in controls.components)):
+        assert controls.bins(controls.action(bins)) == list(bins)
+
+
+@pytest.mark.parametrize(
+    ("space", "action", "words"),
+    [
+        (spaces.Discrete(3, start=10), 9, r"the action 9 is none of Discrete\(3, start=10\)"),
+        (spaces.Discrete(3), [1], r"an action has shape \(1,\), and the actions are Discrete\(3\)"),
+        (spaces.MultiDiscrete([2, 3]), [0, 3], r"the action \[0, 3\] is none of MultiDiscrete"),
+        (spaces.Box(-1, 1, (1,)), [0.2], r"at none of the bins \[\[-1.0, -0.5, 0.0, 0.5, 1.0\]\]; .* by env\.bins"),
+        (spaces.Box(-1, 1, (1,)), [1.5], "is at none of the bins"),
+        (spaces.Box(-1, 1, (1,)), [np.nan], "is at none of the bins"),
+    ],
+)
+def test_an_action_that_no_bins_lead_to_is_refused(space: Any, action: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        action_codec_of(space, bins=5, rest=0).bins(action)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from interplay.episodes.store import EpisodeStore
 
 PAGE = (Path(__file__).parents[2] / "docs/own_data.md").read_text()
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-CLONE = re.compile(r"interplay clone (.+)$", re.MULTILINE)
+CLONE = re.compile(r"^PYTHONPATH=. interplay clone (.+)$", re.MULTILINE)
 STEPS = 6
 
 
