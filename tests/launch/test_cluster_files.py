@@ -52,7 +52,7 @@ case "$1 $2" in
     "requeue "*)
         [ -z "${FIXED:-}" ] || { echo "Job $2 can not be requeued" >&2; exit 1; }
         echo "$2" > "$TOLD/requeued"
-        kill -KILL 0;;  # Slurm kills the script and its steps
+        kill "-${ENDS:-KILL}" 0;;  # Slurm ends the script, its steps and this command
     *) echo "scontrol: $*?" >&2; exit 64;;
 esac
 """
@@ -165,6 +165,15 @@ def test_a_job_whose_time_is_up_saves_and_queues_itself_again(
     assert (told / "saved").exists()
     assert (told / "requeued").read_text() == f"{queued}\n"
     assert not list(tmp_path.glob(".ray-token*"))
+
+
+def test_a_requeue_that_ends_its_own_command_has_succeeded(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start({**slurm, "ENDS": "TERM"}, tmp_path, "reinforce")
+    wait_for(job, Path(slurm["TOLD"]) / "driver")
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=120)
+    assert (Path(slurm["TOLD"]) / "requeued").exists() and job.returncode == 130
+    assert "could not be queued" not in said
 
 
 def test_a_job_that_slurm_does_not_queue_again_says_so(slurm: dict[str, str], tmp_path: Path) -> None:
