@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from bdb import BdbQuit
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -74,11 +74,11 @@ LINK = (
 REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
-def console() -> NoReturn:
-    """Entry point of the `interplay` command; exits the process."""
+def console(command: Callable[[], int] | None = None) -> NoReturn:
+    """Entry point of the `interplay` command; exits the process. `command`: what runs in place of `main`."""
     faulthandler.enable()  # a crash in a library prints where
     try:
-        code = main()
+        code = (command or main)()
     except Exception:
         if not has_abandoned_thread():
             raise

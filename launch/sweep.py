@@ -9,14 +9,15 @@ import argparse
 import hashlib
 import itertools
 import json
+import logging
 import os
 import re
 import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,21 +28,21 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from interplay.core.files import write_whole
 from interplay.core.settings_validation import SettingsError
 from interplay.core.typed_name import setting_of
 from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
 from interplay.launch.ineffective_settings import ineffective_settings
-from interplay.runtime.interruption import INTERRUPTED, StopRequest
+from interplay.launch.slurm_sweep import COMMANDS, LOG, queued_job, submit, wait_until_ended
+from interplay.launch.sweep_task import OUTCOME, Act, run_task, write_task
+from interplay.runtime.interruption import INTERRUPTED, StopRequest, signals_as_keyboard_interrupt
 from interplay.stages.config import Config
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
-OUTCOME = "outcome.json"
+logger = logging.getLogger(__name__)
+
 STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
-SLURM_COMMANDS = ("sbatch", "srun")  # called by its launcher
 CHECK_OF_HELP = "_check_help"  # of argparse.ArgumentParser, from Python 3.14 on
-ON_SLURM = ("slurm", "submitit_slurm")
-Act = Callable[[Sequence[str]], int]  # the command itself: words -> exit code
+ON_SLURM = "slurm"
 Configured = Callable[[str, Sequence[str]], Config]
 
 
@@ -62,34 +63,59 @@ def sweep(verb: str, typed: Sequence[str], act: Act, configured: Configured, of_
 
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
-            work here; nothing has been started.
+            work here, or Slurm refuses its options; nothing has been started.
         StageConflict: another process runs the same sweep; nothing has been started.
     """
-    hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
-    _check_launcher(hydras)
+    hydras = [word for word in typed if word.lstrip("+").startswith(("hydra.", "hydra/"))]
+    options = _launcher_settings(hydras)
     runs = combinations([word for word in typed if word not in hydras])
     configs = [configured(verb, [*of_round, *run.words]) for run in runs]
     _refuse_ineffective(configs, runs)
     folder = Path(configs[0].run.dir) / ".sweeps" / _folder("-".join([verb, *of_round]), runs, typed)
     with StageFolder(folder).locked(WORK_LOCK):
+        if _launcher(hydras) == ON_SLURM:
+            return _sweep_on_slurm([verb, *of_round], runs, folder.resolve(), options)
         return _sweep([verb, *of_round], runs, folder, hydras, act)
 
 
-def _sweep(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> int:
-    for number in range(len(runs)):
-        (folder / str(number) / OUTCOME).unlink(missing_ok=True)
-    (folder / STOPPED).unlink(missing_ok=True)
-    elsewhere = _launcher(hydras) in ON_SLURM
+def _sweep_on_slurm(
+    verb: Sequence[str], runs: Sequence[Combination], folder: Path, options: Mapping[str, object]
+) -> int:
+    """Submits the runs as a job and waits until it has ended; if the same sweep is queued already, waits for that."""
+    if (job := queued_job(folder)) is not None:
+        logger.warning(
+            "the runs of this sweep are job %s of Slurm already; waiting for it (scancel %s ends it)", job, job
+        )
+    else:
+        _write_tasks(verb, runs, folder)
+        job = submit(folder, options, len(runs))
+        logger.info("the runs are job %s of Slurm; their output is in %s", job, folder / "*" / LOG)
     try:
-        # Runs on this machine receive a Ctrl-C themselves, and save. Jobs of Slurm are no longer waited for.
-        with nullcontext() if elsewhere else StopRequest(partial(_forward_stop, folder / STOPPED)):
-            launched = _launch(verb, runs, folder.resolve(), hydras, act)
+        with signals_as_keyboard_interrupt():
+            wait_until_ended(job)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"no longer waiting; job {job} continues under Slurm (squeue, scancel), and the same command waits again\n"
+        )
+        return INTERRUPTED
+    return _report_outcomes(runs, folder)
+
+
+def _write_tasks(verb: Sequence[str], runs: Sequence[Combination], folder: Path) -> None:
+    for number, run in enumerate(runs):
+        write_task(folder / str(number), run.name, [*verb, *run.words])
+
+
+def _sweep(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> int:
+    _write_tasks(verb, runs, folder)
+    (folder / STOPPED).unlink(missing_ok=True)
+    try:
+        with StopRequest(partial(_forward_stop, folder / STOPPED)):  # the runs receive a Ctrl-C themselves, and save
+            launched = _launch(len(runs), folder.resolve(), hydras, act)
             stopped = StopRequest.is_requested() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
         launched, stopped = False, True
     code = _report_outcomes(runs, folder)
-    if stopped and elsewhere:
-        sys.stderr.write("no longer waiting; the jobs continue under Slurm (squeue, scancel)\n")
     if stopped:
         return INTERRUPTED
     return code if launched else 1
@@ -127,24 +153,25 @@ def _launcher(hydras: Sequence[str]) -> str:
     return launchers[-1] if launchers else ""
 
 
-def _check_launcher(hydras: Sequence[str]) -> None:
-    """Refuses a launcher that Hydra does not have, wrong settings of one, and that of Slurm on a machine without Slurm,
-    where it would end in a traceback."""
+def _launcher_settings(hydras: Sequence[str]) -> dict[str, object]:
+    """The settings of the launcher. Refuses a launcher that Hydra does not have, wrong settings of one, and that of
+    Slurm on a machine without Slurm."""
     try:
         with hydra.initialize_config_module("interplay.conf", version_base="1.3"):
-            hydra.compose("sweep", overrides=list(hydras), return_hydra_config=True)
+            composed = hydra.compose("sweep", overrides=list(hydras), return_hydra_config=True)
     except HydraException as error:
         said = " ".join(re.split("Config search path|To append to your config", str(error))[0].split())
         raise SettingsError([f"{' '.join(hydras)}: {said}"]) from error
-    missing = [command for command in SLURM_COMMANDS if shutil.which(command) is None]
-    if _launcher(hydras) in ON_SLURM and missing:
+    missing = [command for command in COMMANDS if shutil.which(command) is None]
+    if _launcher(hydras) == ON_SLURM and missing:
         raise SettingsError(
             [
-                f"hydra/launcher={_launcher(hydras)} hands the runs to Slurm, and there is no "
+                f"hydra/launcher={ON_SLURM} hands the runs to Slurm, and there is no "
                 f"{' and no '.join(missing)} on the PATH here; type it on a machine from which sbatch works, or run "
                 "them on this one with hydra/launcher=laptop"
             ]
         )
+    return {str(name): value for name, value in composed.hydra.launcher.items()}
 
 
 def combinations(typed: Sequence[str]) -> list[Combination]:
@@ -209,27 +236,22 @@ def _folder(verb: str, runs: Sequence[Combination], typed: Sequence[str]) -> str
     return f"{named[-1] if named else 'run'}-{verb}-{which}"
 
 
-def _launch(verb: Sequence[str], runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
+def _launch(count: int, folder: Path, hydras: Sequence[str], act: Act) -> bool:
     """Lets Hydra's launcher execute one job for each run; False if that failed."""
-    together = _launcher(hydras) not in ON_SLURM  # there each job is canceled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
-        if together and (StopRequest.is_requested() or (folder / STOPPED).exists()):
+        if StopRequest.is_requested() or (folder / STOPPED).exists():
             return
-        run = runs[int(chosen.number)]
         outer = GlobalHydra.get_state()
         GlobalHydra.instance().clear()  # it exists once per process, and the verb composes its own configuration
         try:
-            code = act([*verb, *run.words])
+            code = run_task(folder / str(chosen.number), act)
         finally:
             GlobalHydra.set_state(outer)
-        told = folder / str(chosen.number)
-        told.mkdir(parents=True, exist_ok=True)
-        write_whole(told / OUTCOME, json.dumps({"run": run.name, "code": code}))
-        if together and code == INTERRUPTED:
+        if code == INTERRUPTED:
             (folder / STOPPED).touch()
 
-    numbers = ",".join(str(number) for number in range(len(runs)))
+    numbers = ",".join(str(number) for number in range(count))
     # Hydra would not sweep over a single number, but a sweep has at least two runs.
     words = ["--multirun", f"number={numbers}", f"hydra.sweep.dir='{folder}'", *hydras]
     before = sys.argv
@@ -267,6 +289,8 @@ def _report_outcomes(runs: Sequence[Combination], folder: Path) -> int:
         code = json.loads(file.read_text())["code"] if file.exists() else None
         failed += code != 0
         how = "done" if code == 0 else "did not end" if code is None else f"ended with code {code}"
-        sys.stdout.write(f"  {run.name}: {how}\n")
+        log = folder / str(number) / LOG
+        where = f"; its output is in {log}" if code != 0 and log.exists() else ""
+        sys.stdout.write(f"  {run.name}: {how}{where}\n")
     sys.stdout.write(f"sweep: {len(runs) - failed} of {len(runs)} runs done\n")
     return 1 if failed else 0

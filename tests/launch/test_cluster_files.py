@@ -49,7 +49,10 @@ exec "$@"
 SCONTROL = """#!/usr/bin/env bash
 case "$1 $2" in
     "show hostnames") tr , '\\n' <<< "$3";;
-    "requeue "*) echo "$2" > "$TOLD/requeued";;
+    "requeue "*)
+        [ -z "${FIXED:-}" ] || { echo "Job $2 can not be requeued" >&2; exit 1; }
+        echo "$2" > "$TOLD/requeued"
+        kill "-${ENDS:-KILL}" 0;;  # Slurm ends the script, its steps and this command
     *) echo "scontrol: $*?" >&2; exit 64;;
 esac
 """
@@ -83,6 +86,17 @@ INTERPLAY = """#!/usr/bin/env bash
 echo "$*" > "$TOLD/driver"
 for _ in $(seq 3000); do [ "$1" = clone ] && exit 0; sleep 0.1; done
 exit 67
+"""
+
+# What `srun` does in place of `exec` for a step that takes long to end.
+ENDS_SLOWLY = """trap 'touch "$TOLD/ending"' TERM
+"$@" &
+while kill -0 $! 2>/dev/null; do wait $!; done"""
+TASK = """#!/usr/bin/env bash
+[ "$1 $2" = "-m interplay.launch.slurm_task" ] || exit 64
+trap 'exit 130' TERM
+echo "$3 $4" > "$TOLD/driver"
+for _ in $(seq 3000); do sleep 0.1; done
 """
 
 
@@ -147,10 +161,28 @@ def test_a_job_whose_time_is_up_saves_and_queues_itself_again(
     assert "--address=10.0.0.1:20007 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
     job.send_signal(signal.SIGUSR1)
     said, _ = job.communicate(timeout=120)
-    assert job.returncode == 130, said
+    assert job.returncode == -signal.SIGKILL, said
     assert (told / "saved").exists()
     assert (told / "requeued").read_text() == f"{queued}\n"
     assert not list(tmp_path.glob(".ray-token*"))
+
+
+def test_a_requeue_that_ends_its_own_command_has_succeeded(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start({**slurm, "ENDS": "TERM"}, tmp_path, "reinforce")
+    wait_for(job, Path(slurm["TOLD"]) / "driver")
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=120)
+    assert (Path(slurm["TOLD"]) / "requeued").exists() and job.returncode == 130
+    assert "could not be queued" not in said
+
+
+def test_a_job_that_slurm_does_not_queue_again_says_so(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start({**slurm, "FIXED": "yes"}, tmp_path, "reinforce")
+    wait_for(job, Path(slurm["TOLD"]) / "driver")
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=120)
+    assert job.returncode == 130
+    assert "Job 7 can not be requeued" in said and "submit it again to resume" in said
 
 
 def test_a_driver_stopped_during_its_imports_is_requeued_too(slurm: dict[str, str], tmp_path: Path) -> None:
@@ -159,8 +191,36 @@ def test_a_driver_stopped_during_its_imports_is_requeued_too(slurm: dict[str, st
     wait_for(job, told / "driver")
     job.send_signal(signal.SIGUSR1)
     said, _ = job.communicate(timeout=120)
-    assert job.returncode == 143, said
+    assert job.returncode == -signal.SIGKILL, said
     assert (told / "requeued").read_text() == "7\n"
+
+
+def test_a_job_that_is_killed_while_ray_stops_leaves_no_token(slurm: dict[str, str], tmp_path: Path) -> None:
+    """As after `scancel JOB`: the steps take longer to end than the script may."""
+    (tmp_path / "bin" / "srun").write_text(SRUN.replace('exec "$@"', ENDS_SLOWLY))
+    job = start(slurm, tmp_path, "reinforce")
+    told = Path(slurm["TOLD"])
+    wait_for(job, told / "driver", told / "worker")
+    job.send_signal(signal.SIGTERM)
+    wait_for(job, told / "ending")
+    assert not list(tmp_path.glob(".ray-token*"))
+    os.killpg(job.pid, signal.SIGKILL)
+    job.communicate(timeout=120)
+
+
+def test_a_run_of_a_sweep_needs_no_ray_and_queues_itself_alone_again(slurm: dict[str, str], tmp_path: Path) -> None:
+    python, told = tmp_path / "bin" / "task python", Path(slurm["TOLD"])
+    python.write_text(TASK)
+    python.chmod(0o755)
+    for absent in ("interplay", "ray", "srun"):
+        (tmp_path / "bin" / absent).unlink()
+    array = {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
+    job = start({**slurm, **array}, tmp_path, "--sweep", str(python), "some folder")
+    wait_for(job, told / "driver")
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=120)
+    assert (told / "driver").read_text() == "some folder 2\n"
+    assert (told / "requeued").read_text() == "7_2\n", said
 
 
 @pytest.mark.parametrize(("number", "requeued"), [(signal.SIGUSR1, True), (signal.SIGTERM, False)])
@@ -172,7 +232,7 @@ def test_a_job_that_is_stopped_before_its_driver_runs_starts_none(
     wait_for(job, told / "asked")
     job.send_signal(number)
     said, _ = job.communicate(timeout=120)
-    assert job.returncode == 130, said
+    assert job.returncode == (-signal.SIGKILL if requeued else 130), said
     assert not (told / "driver").exists()
     assert (told / "requeued").exists() == requeued
     assert not list(tmp_path.glob(".ray-token*"))

@@ -22,8 +22,10 @@ from interplay.stages.process_layout import run_stage
 
 STRANGER = """
 import sys
-from ray._raylet import GcsClient
-GcsClient(address=sys.argv[1])
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.ray.cluster_session import cluster_session
+with cluster_session(RuntimeConfig("ray", address=sys.argv[1], start_limit=240), 1.0):
+    pass
 """
 HOST = """
 import os, subprocess, sys
@@ -57,6 +59,7 @@ def test_a_client_without_the_token_is_refused() -> None:
     friend, _, stranger = done.stdout.partition("\n")
     assert friend == "in"
     assert "InvalidAuthToken" in stranger
+    assert "The cluster requires a token" in stranger and "and RAY_AUTH_MODE=token" in stranger
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from interplay.core.running_clock import RunningClock
 from interplay.learner import checkpoint
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
+from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.ray import learner_supervision
 from interplay.runtime.ray.cluster_session import ClusterSession
 from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage, _LearnerProcess
@@ -48,7 +49,8 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
         crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=RESTART_WINDOW_SECONDS)
         none: Any = None
         work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes, on_accepted=bool)
-        learner_supervision._run_with_restarts(work, ClusterSession(), none, none)
+        with StopRequest() as stop:
+            learner_supervision._run_with_restarts(work, ClusterSession(), none, stop)
         return restart_counts
 
     return run
@@ -83,6 +85,17 @@ def test_a_learner_scheduled_on_a_lost_node_is_not_counted_again(supervised: Any
 
     assert supervised([fail, never_runs, never_runs, lambda: None]) == [0, 1, 2, 3]
     assert (tmp_path / "crashes/learner.txt").read_text().count("went down, ") == 1
+
+
+def test_a_learner_that_dies_after_a_stop_is_not_started_again(supervised: Any) -> None:
+    """As where the signal reached all processes of Ray: nothing would start any more."""
+
+    def stop_and_die() -> None:
+        StopRequest.request_stop()
+        fail()
+
+    with pytest.raises(Interrupted, match=r"see .*learner.*the same command continues from the newest checkpoint"):
+        supervised([stop_and_die])
 
 
 def test_a_driver_that_was_suspended_has_not_waited_for_the_learner(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ray
+import ray._raylet
 from ray._common.utils import get_default_system_temp_dir
 from ray._private.services import get_ray_address_from_environment
 from ray.exceptions import AuthenticationError
@@ -174,7 +175,15 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
     if address == "auto":
         address, typed = _found_address()
     check_reachable(address, typed)
-    return _within(lambda: ray.init(address=address, **quiet), config.start_limit, f"be reached at {typed}", ended)
+
+    def join() -> Any:
+        untyped: Any = ray._raylet
+        untyped.GcsClient(
+            address=address
+        )  # raises AuthenticationError, which ray.init raises only with RAY_AUTH_MODE=token
+        return ray.init(address=address, **quiet)
+
+    return _within(join, config.start_limit, f"be reached at {typed}", ended)
 
 
 def temporary_folder_problem() -> str:

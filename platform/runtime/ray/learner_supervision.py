@@ -99,13 +99,19 @@ def _run_with_restarts(
                 session.check()  # the reason why it was stopped
             raise
         except LearnerDied as died:
-            session.check()
+            if not stop.requested:
+                session.check()
             text = work.crashes.explained(LEARNER, str(died), temporary_folder_problem())
-            if lost_before_start(text):
+            if lost_before_start(text) and not stop.requested:
                 logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed again")
                 continue
             counted_restarts = budget.record_failure(_saved_updates(work.folder))
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
+            if stop.requested:  # by a signal that may also have ended Ray's processes: no other learner would start
+                raise Interrupted(
+                    f"stopped, but the learner died before it had saved (see {file}); the same command continues from "
+                    "the newest checkpoint"
+                ) from died
             if budget.exhausted:
                 line = error_line(text if text == str(died) else text.partition("\n")[0])
                 raise work.crashes.restarts_exhausted(LEARNER, text, line, file) from died
