@@ -19,7 +19,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import baseline_config, baseline_of, refuse_other_baselines
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
-from interplay.stages.report_stage import report
+from interplay.stages.report_stage import check_report_files, report
 from interplay.stages.reward_source import reward_without_model
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import AGENT_STAGES
@@ -41,10 +41,12 @@ def complete_round(run: Run) -> Path:
         Interrupted: a signal asked to stop; everything is saved.
         StageConflict: see `refuse_other_settings`; nothing has begun.
         ValueError: see `refuse_missing_agents`; nothing has begun.
+        OSError: see `check_report_files`; nothing has begun.
         WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
     refuse_other_settings(run)
     refuse_missing_agents(run)
+    check_report_files(run)
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines, MarksAhead(run) as ahead:
         steps = _steps(run, baselines)
         if not run.stage(EVALUATE).finished:
