@@ -24,7 +24,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.stage_folder import WORK_LOCK, StageClock
+from interplay.stages.stage_folder import WORK_LOCK, MissingResults, StageClock
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def _mark(run: Run) -> None:
         everything = [(rater, episode) for rater in config.raters for episode in ids]
         if not everything:
             verb, which = ("collect", "") if run.round == 1 else ("collect-agent", f" of round {run.round}")
-            raise ValueError(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
+            raise MissingResults(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
         _rate_what_is_listed(store, run.stage(STAGE).path / WATCHED, everything)
         waiting = _unwatched(store, everything)
         done = len(everything) - len(waiting)

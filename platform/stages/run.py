@@ -219,7 +219,8 @@ def open_run(config: Config) -> Run:
 
     Raises:
         ValueError: the folder can't be made, or is a link to a folder that does not exist.
-        StageConflict: the run holds episodes of another world, or the round before has no agent.
+        StageConflict: the run holds episodes of another world.
+        MissingResults: the round before has no agent.
     """
     root = config.run.root
     check_order(root, config.run.round, Run(root, config).command)
