@@ -20,7 +20,7 @@ from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore, is_named
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
-from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest, grace_period
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
@@ -164,7 +164,8 @@ def _marked(
     """Yields the marks of each rater on each episode, in this order, until `stopped` returns True."""
     if workers:
         make = partial(_watcher, replace(run, context=None), store.root)
-        found = map_in_processes(make, waiting, workers=workers, stopped=stopped)
+        overdue = grace_period(stopped, "the episodes under way")
+        found = map_in_processes(make, waiting, workers=workers, stopped=stopped, overdue=overdue)
         yield from zip(waiting, found, strict=False)
         return
     world = run.make_world()

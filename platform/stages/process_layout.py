@@ -87,7 +87,8 @@ def demonstration_source(
             logger.warning("%s", advice)
     here = dataclasses.replace(run, context=None)
     makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
-    return demonstration_stream(run.context, makes, pinned=pinned(learner))
+    per_step = run.config.reinforce.updates_per_batch if what.stage == "reinforce" else 1
+    return demonstration_stream(run.context, makes, pinned=pinned(learner), batches_per_step=per_step)
 
 
 def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:
