@@ -94,10 +94,11 @@ def console() -> NoReturn:
 
 def _leave_quickly() -> None:
     """Prepares the exit: without a search for garbage among all objects, which takes seconds after the last line, and
-    with another Ctrl-C ending the process at once."""
+    with another signal ending the process at once."""
     gc.freeze()
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
