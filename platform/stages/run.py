@@ -123,7 +123,7 @@ class Run:
         world = registry.make(name, **settings)
         if not isinstance(getattr(world, "spec", None), WorldSpec):  # only of another package
             raise ValueError(
-                f"the world {name!r} was created as a {type(world).__name__} whose `spec` is no WorldSpec; set "
+                f"the world {name!r} was created as a {type(world).__name__} whose `spec` is not a WorldSpec; set "
                 "`self.spec` in its `__init__`"
             )
         if self.opened is not None:
