@@ -48,7 +48,7 @@ def exchanged(instruction: str) -> str:
         pattern = re.escape(wording).replace(r"\{thing\}", "(?P<thing>.+)").replace(r"\{other\}", "(?P<other>.+)")
         if found := re.fullmatch(pattern, instruction.strip(" .").lower()):
             return wording.format(thing=found["other"], other=found["thing"])
-    raise ValueError(f"{instruction!r} is no instruction to put one thing next to another")
+    raise ValueError(f"{instruction!r} is not an instruction to put one thing next to another")
 
 
 def phases(arrays: Arrays, layout: Layout) -> dict[str, NDArray[np.bool_]]:

@@ -39,7 +39,7 @@ from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_
 from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
 from interplay.stages.stage_config import CORPORA, CorpusConfig
-from interplay.stages.stage_folder import StageConflict
+from interplay.stages.stage_folder import MissingResults, StageConflict
 from interplay.stages.training_loop import Diverged
 from interplay.video.writer import EncoderFailed
 
@@ -94,10 +94,11 @@ def console(command: Callable[[], int] | None = None) -> NoReturn:
 
 def _leave_quickly() -> None:
     """Prepares the exit: without a search for garbage among all objects, which takes seconds after the last line, and
-    with another Ctrl-C ending the process at once."""
+    with another signal ending the process at once."""
     gc.freeze()
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
@@ -141,8 +142,8 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         return 1
     except USER_ERRORS as error:
         notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
-        described, near = _described(error, config.run.root), nearest_run(config.run.root)
-        if near and near not in described:  # the name of the run may be mistyped
+        described = _described(error, config.run.root)
+        if isinstance(error, MissingResults) and (near := nearest_run(config.run.root)):  # its name may be mistyped
             notes += f"  run.name={config.run.root.name} is new.{near}\n"
         sys.stderr.write(f"interplay {name}: {described}\n{notes}")
         kept = keep_traceback(config.run.root, typed, error)

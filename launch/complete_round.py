@@ -19,11 +19,12 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.baselines import baseline_config, baseline_of, refuse_other_baselines
 from interplay.stages.config import Config
 from interplay.stages.evaluate_stage import STAGE as EVALUATE
-from interplay.stages.report_stage import report
+from interplay.stages.report_stage import check_report_files, report
 from interplay.stages.reward_source import reward_without_model
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import AGENT_STAGES
 from interplay.stages.stage_config import LEARNED_REWARDS
+from interplay.stages.stage_folder import MissingAgent
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,13 @@ def complete_round(run: Run) -> Path:
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
         StageConflict: see `refuse_other_settings`; nothing has begun.
-        ValueError: see `refuse_missing_agents`; nothing has begun.
+        MissingAgent: see `refuse_missing_agents`; nothing has begun.
+        OSError: see `check_report_files`; nothing has begun.
         WorkerFailed: the process that trained the baselines was killed; everything else is saved.
     """
     refuse_other_settings(run)
     refuse_missing_agents(run)
+    check_report_files(run)
     with StopRequest() as stop, ConcurrentBaselines(run) as baselines, MarksAhead(run) as ahead:
         steps = _steps(run, baselines)
         if not run.stage(EVALUATE).finished:
@@ -91,7 +94,7 @@ def refuse_missing_agents(run: Run) -> None:
     """Refuses a round in which a stage, also one of a baseline, would begin with an agent that does not exist by then.
 
     Raises:
-        ValueError: no earlier stage of the round trains that agent, and the run does not have it yet.
+        MissingAgent: no earlier stage of the round trains that agent, and the run does not have it yet.
     """
     stages = [stage.name for stage in stages_of_round(run.round) if not is_left_out(stage.name, run.config)]
     begins = [(stage, run.config) for stage in stages if not run.stage(stage).finished]
@@ -103,7 +106,7 @@ def refuse_missing_agents(run: Run) -> None:
         for setting, name in _first_agents(config).get(stage, {}).items():
             if name in AGENT_STAGES and name not in known and not Path(name).exists():
                 left_out = f", and reinforce.reward={run.config.reinforce.reward} leaves it out"
-                raise ValueError(
+                raise MissingAgent(
                     f"{setting}={name}: {run.root} has no agent of the stage {name!r}, and no stage of the round that "
                     f"runs before {stage} trains one{left_out if is_left_out(name, run.config) else ''}. Set {setting} "
                     f"to a stage that does or to the path of a checkpoint, or first type: {run.command(name)}"

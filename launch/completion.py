@@ -1,4 +1,4 @@
-"""Completion of verbs and of names of settings in bash: `eval "$(interplay completion)"`."""
+"""Completion of verbs and of names of settings in bash and zsh: `eval "$(interplay completion)"`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,41 @@ from interplay.launch.usage import KNOWN
 from interplay.launch.verbs import SWEPT
 from interplay.stages.config import Config
 
-# Verbs end with a space and settings with =, so `nospace` adds none. After = bash begins a word, and completes files.
+# In bash, verbs end with a space and settings with =, so `nospace` adds none; after = it begins a word, and completes
+# files. In zsh the whole setting is a word.
 SCRIPT = """\
 _interplay() {{
-    local IFS=$'\\n' word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
+    local verbs='{verbs}'
+    local swept='{swept}'
+    local settings='{settings}'
+    if [[ -n ${{ZSH_VERSION-}} ]]; then
+        if ((CURRENT == 2)); then
+            compadd -- ${{=verbs}}
+        elif ((CURRENT == 3)) && [[ $words[2] == sweep ]]; then
+            compadd -- ${{=swept}}
+        elif compset -P '*='; then
+            _files
+        else
+            compadd -S = -- ${{=settings}}
+        fi
+        return
+    fi
+    local IFS=$'\n' word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -S ' ' -W '{verbs}' -- "$word"))
+        COMPREPLY=($(compgen -S ' ' -W "$verbs" -- "$word"))
     elif ((COMP_CWORD == 2)) && [[ $before == sweep ]]; then
-        COMPREPLY=($(compgen -S ' ' -W '{swept}' -- "$word"))
+        COMPREPLY=($(compgen -S ' ' -W "$swept" -- "$word"))
     elif [[ $word != = && $before != = ]]; then
-        COMPREPLY=($(compgen -S = -W '{settings}' -- "$word"))
+        COMPREPLY=($(compgen -S = -W "$settings" -- "$word"))
     fi
 }}
-complete -o nospace -o bashdefault -o default -F _interplay interplay
+if [[ -n ${{ZSH_VERSION-}} ]]; then
+    typeset -f compdef > /dev/null || {{ autoload -Uz compinit && compinit; }}
+    compdef _interplay interplay
+else
+    complete -o nospace -o bashdefault -o default -F _interplay interplay
+fi
 """
 
 

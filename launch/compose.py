@@ -254,19 +254,21 @@ def no_setting(word: str, words: Sequence[str]) -> str:
         return f"{word!r} is a part of a value with spaces, which is to be quoted; type {shlex.quote(split)}"
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
-        return f"{word!r} is no setting; type no spaces around =, as run.seed=2"
+        return f"{word!r} is not a setting; type no spaces around =, as run.seed=2"
     if word.startswith("hydra/"):
         return f"{word}: {OF_HYDRA}"
     if word[0] == "-":
         bare = found[0] if (found := KEY.match(word.lstrip("-"))) else ""
         wrong = _problems_of(bare, [each.lstrip("-") for each in words]) if bare else []
         example = "" if wrong else f", as {bare or 'run.seed=2'}"
-        return "; ".join([f"{word!r} is no setting; type settings with = and without dashes in front{example}", *wrong])
+        return "; ".join(
+            [f"{word!r} is not a setting; type settings with = and without dashes in front{example}", *wrong]
+        )
     groups = [group for group in GROUPS if word in _choices(group)]
     example = (
         " or ".join(f"{group}={word}" for group in groups) or "KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"
     )
-    return f"{word!r} is no setting; type {example}"
+    return f"{word!r} is not a setting; type {example}"
 
 
 def _problems_of(word: str, words: Sequence[str]) -> list[str]:
@@ -310,8 +312,8 @@ def unreadable(override: str) -> str:
             return f"{key}: {value!r} has characters that are to be quoted; type {quoted}"
         example = "{a: 1, b: [2,3]}" if value[0] == "{" else "[a,b]"
         return (
-            f"{key}: {value!r} is no whole mapping or list; close every bracket, put text with special characters in "
-            f"double quotes, and the whole in single ones, as {key}='{example}'"
+            f"{key}: {value!r} is not a complete mapping or list; close every bracket, put text with special "
+            f"characters in double quotes, and the whole in single ones, as {key}='{example}'"
         )
     if not several:
         return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
+from interplay.core.files import check_replaceable
 from interplay.env.arrays import Image as Picture
 from interplay.env.playhouse.house.category import Category
 from interplay.env.playhouse.house.config import PlayhouseConfig
@@ -36,6 +37,7 @@ def draw_contact_sheets(world: World, *, seed: int, folder: Path) -> list[Path]:
 
     Raises:
         ValueError: the world is not a Playhouse.
+        OSError: see `check_replaceable`.
     """
     if not isinstance(world, Playhouse):
         raise ValueError(f"{world.spec.name} has no catalog; catalog draws the things of env=playhouse")
@@ -45,6 +47,7 @@ def draw_contact_sheets(world: World, *, seed: int, folder: Path) -> list[Path]:
         "furniture": (_category_row(config, category, FURNITURE_LOOKS) for category in FURNITURE),
         "houses": (_house_row(config, seed + k) for k in range(NUM_HOUSES)),
     }
+    check_replaceable(*(_sheet(folder, name, 1) for name in rows))
     folder.mkdir(parents=True, exist_ok=True)
     return [path for name, group in rows.items() for path in _save_sheets(folder, name, list(group))]
 
@@ -68,9 +71,13 @@ def _house_row(config: PlayhouseConfig, seed: int) -> SheetRow:
 
 def _save_sheets(folder: Path, name: str, rows: Sequence[SheetRow]) -> Iterator[Path]:
     for page, start in enumerate(range(0, len(rows), ROWS_PER_SHEET), start=1):
-        path = folder / f"{name}-{page}.png"
+        path = _sheet(folder, name, page)
         _draw_sheet(rows[start : start + ROWS_PER_SHEET]).save(path)
         yield path
+
+
+def _sheet(folder: Path, name: str, page: int) -> Path:
+    return folder / f"{name}-{page}.png"
 
 
 def _draw_sheet(rows: Sequence[SheetRow]) -> Image.Image:

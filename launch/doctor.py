@@ -237,7 +237,7 @@ def disk(runs: Path) -> Check:
     """Is the folder of runs writable, with enough free space?"""
     folder = _existing(runs.absolute())
     if not folder.is_dir():
-        return Check("disk", "fail", f"{folder} is no folder", "choose another with run.dir=...")
+        return Check("disk", "fail", f"{folder} is not a folder", "choose another with run.dir=...")
     free = shutil.disk_usage(folder).free / GIGABYTE
     seen = f"{free:.1f} GB free at {folder}"
     if not os.access(folder, os.W_OK):

@@ -1,6 +1,7 @@
-"""Entry point of the `interplay` command. Imports for a verb take seconds; Ctrl-C during them ends it with a line.
+"""Entry point of the `interplay` command. Imports for a verb take seconds; Ctrl-C or SIGTERM during them ends it with a
+line.
 
-Whatever this module imports delays the handler of Ctrl-C, so it imports nothing that Python has not loaded by then.
+Whatever this module imports delays the handlers of signals, so it imports nothing that Python has not loaded by then.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import os
 import signal
 import sys
 
+INTERRUPTED = 130  # that of `interplay.runtime.interruption`, whose import takes longer
+
 
 def console() -> None:
     """Runs the command and exits the process."""
+    _end_by_signals()
     _open_closed_streams()
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a script
-        signal.signal(signal.SIGINT, _end)
     from interplay.launch.usage import answer
 
     if (code := answer(sys.argv[1:])) is not None:
@@ -46,7 +48,16 @@ def _open_closed_streams() -> None:
                 setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
 
 
+def _end_by_signals() -> None:
+    """Makes signals end the process with a line, as nothing has begun."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a script, or under nohup
+            signal.signal(number, _end)
+
+
 def _end(number: int, frame: object) -> None:
-    """Ends the process: nothing has begun. An exception could be lost in a module that is being imported."""
-    os.write(2, b"interplay: stopped\n")
-    os._exit(128 + number)  # the exit status that shells report, `interplay.runtime.interruption.INTERRUPTED`
+    """Ends the process. An exception could be lost in a module that is being imported."""
+    try:
+        os.write(2, b"interplay: stopped\n")
+    finally:  # also where the terminal has been closed
+        os._exit(INTERRUPTED)

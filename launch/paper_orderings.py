@@ -13,8 +13,9 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from interplay.core.files import check_replaceable
 from interplay.evaluation.probes import draw_probes
-from interplay.evaluation.results_page import added_seeds, write_results_page
+from interplay.evaluation.results_page import NUMBERS, PAGE, added_seeds, write_results_page
 from interplay.evaluation.seed_results import SeedResults, probe_settings
 from interplay.launch.complete_round import complete_round, refuse_other_settings
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -34,12 +35,14 @@ def orderings(config: Config, opened: Callable[[Config], Run]) -> Path:
     Raises:
         StageConflict: a stage of a seed was started with other settings; nothing has begun.
         ValueError: `evaluate.agents` names an agent `bc_marks`, or a file of `orderings.add` can't be added.
+        OSError: see `check_replaceable`; nothing has begun.
         Interrupted: a signal asked to stop; everything is saved, and the page is written by the command that ends it.
     """
     if BC_MARKS in config.evaluate.agents:
         raise ValueError(f"evaluate.agents names {BC_MARKS}, which this command adds; choose another name")
     results = _added(config) if config.orderings.add else []
     config.run.root.mkdir(parents=True, exist_ok=True)  # a traceback is kept here, too
+    check_replaceable(config.run.root / NUMBERS, config.run.root / PAGE)
     rounds = [_rounds(config, seed) for seed in config.orderings.seeds]
     for each in chain.from_iterable(rounds):
         refuse_other_settings(Run(each.run.root, config_of_round(each)))

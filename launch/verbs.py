@@ -320,7 +320,7 @@ VERBS: Mapping[str, Verb] = {
         example="experiment=demo run.seed=2",
     ),
     "completion": Verb(
-        'print what completes verbs and settings in bash: eval "$(interplay completion)"',
+        'print what completes verbs and settings in bash and zsh: eval "$(interplay completion)"',
         LazyFunction("completion", "completion"),
         example="env=voxel",
     ),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
+from interplay.core.files import check_replaceable
 from interplay.env.world import Start, World
 
 PICTURE_HEIGHT, PICTURE_WIDTH = 480, 640  # pixels
@@ -18,7 +19,9 @@ def draw_world_sheet(world: World, *, seed: int, path: Path) -> Path:
 
     Raises:
         ValueError: the world draws no pictures for people.
+        OSError: see `check_replaceable`.
     """
+    check_replaceable(path)
     world.reset(Start(seed=seed))
     pictures = world.portrait(PICTURE_HEIGHT, PICTURE_WIDTH)
     if not pictures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -12,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from glob import escape
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 TEMPORARY_SUFFIX = ".tmp"  # suffix of a file that is being written
@@ -46,6 +48,25 @@ def check_links(path: Path) -> None:
                 f"{place} is a link to {place.readlink()}, a folder that does not exist; mount that folder again, or "
                 "remove the link to begin with an empty one"
             )
+
+
+def check_replaceable(*paths: Path) -> None:
+    """Checks that `replacing` can write these files, before the work whose results they are to hold.
+
+    Raises:
+        OSError: one of them can't be written: it is a folder, or its folder is a file, or can't be written to.
+    """
+    for path in paths:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "a folder is in the place of this file", str(path))
+        folder = next(each for each in path.absolute().parents if each.exists())
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "a file is in the place of this folder", str(folder))
+        try:
+            with TemporaryFile(dir=folder) as file:
+                file.write(b"0")  # a full disk may have room for the name of a file, but not for its content
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager

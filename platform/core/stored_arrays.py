@@ -69,7 +69,7 @@ def read_arrays(file: Path | io.BytesIO, largest: int | None = None) -> dict[str
     with _PARSING:
         archive = np.load(file, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one array, and is no .npz")
+            raise ValueError("it holds one array, and is not an .npz")
         with archive:
             assert archive.zip is not None, "it is open"
             size = sum(each.file_size for each in archive.zip.infolist())

@@ -39,7 +39,7 @@ def read_state(state: bytes, identity: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         saved = json.loads(state)
     except ValueError as broken:
-        raise ValueError(f"{len(state)} bytes are no saved state of the world {identity['name']!r}") from broken
+        raise ValueError(f"{len(state)} bytes are not a saved state of the world {identity['name']!r}") from broken
     found = saved.get("world") if isinstance(saved, dict) else None
     if found != identity:
         raise ValueError(f"the state was saved by {found}, this world is {identity}; make that one")

@@ -28,9 +28,9 @@ def read_header(
     try:
         head: Mapping[str, Any] = json.loads(line[len(magic) :])
     except ValueError as error:
-        raise ValueError(f"this saved {what} is damaged: its first line is no JSON") from error
+        raise ValueError(f"this saved {what} is damaged: its first line is not JSON") from error
     if not isinstance(head, dict):
-        raise ValueError(f"this saved {what} is damaged: its first line is no JSON object")
+        raise ValueError(f"this saved {what} is damaged: its first line is not a JSON object")
     if head.get("version") != version:
         raise ValueError(f"this {what} reads saved states of version {version}, got {head.get('version')!r}")
     if missing := [name for name in ("config", *entries) if name not in head]:

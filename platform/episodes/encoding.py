@@ -215,7 +215,7 @@ def _disagreement(episode: Episode) -> str:
     if len(meta.endings) > len(meta.tasks):
         return f"{len(meta.endings)} tasks ended, of {len(meta.tasks)} that were asked"
     if meta.frames % meta.frames_per_step:
-        return f"{meta.frames} frames are no whole number of steps of {meta.frames_per_step}"
+        return f"{meta.frames} frames are not a whole number of steps of {meta.frames_per_step}"
     by_row: dict[str, NDArray[Any] | StoredRows] = {f"images/{role}": array for role, array in episode.images.items()}
     by_row |= {f"vectors/{role}": array for role, array in episode.vectors.items()}
     if episode.poses is not None:

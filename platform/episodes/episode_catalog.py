@@ -186,7 +186,7 @@ class EpisodeCatalog(EpisodeIndex):
     def _refuse_lost_catalog(self) -> None:
         """Refuses a missing or empty file of an existing store: SQLite would create one without episodes and marks."""
         if self._journal.exists() and not self._journal.path.is_file():
-            raise DamagedCatalog(f"{self._journal.path} is no file; {self._remedy}")
+            raise DamagedCatalog(f"{self._journal.path} is not a file; {self._remedy}")
         missing = not self._path.exists()
         if not missing and not (self._path.is_file() and not self._path.stat().st_size):
             return

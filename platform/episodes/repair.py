@@ -78,8 +78,8 @@ def repair(root: Path) -> Repair:
     if not (root / "episodes").is_dir():
         check_links(root / "episodes")
         raise ValueError(
-            f"{root} is no episode store: it has no folder episodes; name a run that has recordings with run.name=NAME "
-            "and, if it is not in runs/, run.dir=FOLDER"
+            f"{root} is not an episode store: it has no folder episodes; name a run that has recordings with "
+            "run.name=NAME and, if it is not in runs/, run.dir=FOLDER"
         )
     moved = root / "damaged" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     journal = CatalogJournal(root / JOURNAL)

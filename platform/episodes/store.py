@@ -125,8 +125,8 @@ class EpisodeStore(EpisodeCatalog):
         store = self.root / "store"
         hint = f"; its store is {store}" if (store / "episodes").is_dir() else ", as runs/demo/store"
         raise ValueError(
-            f"{self.root} is no episode store: it has no folder episodes. Give the store of a run that has recordings"
-            f"{hint}. To make a new one: EpisodeStore(path, create=True)"
+            f"{self.root} is not an episode store: it has no folder episodes. Give the store of a run that has "
+            f"recordings{hint}. To make a new one: EpisodeStore(path, create=True)"
         )
 
     def append(self, episode: Episode) -> None:

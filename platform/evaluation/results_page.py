@@ -202,7 +202,7 @@ def read_seeds(path: Path) -> list[SeedResults]:
         return [build_config(SeedResults, row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} is no results.json of interplay orderings ({error}); name files that this command wrote, as "
+            f"{path} is not a results.json of interplay orderings ({error}); name files that this command wrote, as "
             "orderings.add=[elsewhere/runs/orderings/results.json]"
         ) from error
 

@@ -192,7 +192,7 @@ def read_request(
     except TooManyBytes as error:
         raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{error}: serve.largest_mb") from error
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is not an .npz of plain arrays: {error}") from error
     wanted = request_arrays(layout)
     known = [*wanted, *STATE_KEYS, VOCABULARY]
     problems = [f"{name} is missing" for name in wanted if name not in found]

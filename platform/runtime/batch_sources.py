@@ -159,8 +159,9 @@ class RolloutSource(BatchSource, Protocol):
             version: of these weights: the number of batches they were trained on.
             ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
                 Called once this batch has arrived.
-            stopped: whether to give up waiting for this batch. Only sources in other processes do: the state of one in
-                the learner's process is not known before the batch is complete.
+            stopped: whether to give up waiting for this batch. The state of a source in the learner's process is not
+                known before the batch is complete, so it does that only where the newest checkpoint holds the state
+                before this batch, and after a grace period.
             keep: without `ahead`, whether the state holds these weights for the next batch, which has the same lag then
                 as if work on it had begun. Only sources in the learner's process do.
 
@@ -172,8 +173,10 @@ class RolloutSource(BatchSource, Protocol):
 class DemonstrationSource(BatchSource, Protocol):
     """Delivers demonstrations; see `RolloutSource`."""
 
-    def await_batch(self, stopped: Callable[[], bool]) -> None:
-        """Waits for the next batch where `take` could give up waiting; the next `take` then does not wait.
+    def await_step(self, stopped: Callable[[], bool]) -> None:
+        """Waits for the batches of the next step of the learner; `take` then does not wait.
+
+        Where one step takes several, a source in the learner's process waits for the first of them.
 
         Raises:
             StopRequested: `stopped` returned True.

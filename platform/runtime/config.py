@@ -84,7 +84,9 @@ class RuntimeConfig:
     in_flight: int = 2  # unrolls requested from an actor at once: one in progress, one queued
     max_lag: int = 4  # updates between the weights that acted and those that learn; 0: lockstep, reproducible
     datasets: int = 1  # processes that read demonstrations and share their lanes
-    num_buffers: int = 2  # batches of each kind: one in use, one being filled; more even out varying durations
+    # Batches of each kind: one in use, one being filled; more even out varying durations. Of demonstrations there is at
+    # least one more than `reinforce.updates_per_batch`.
+    num_buffers: int = 2
     restarts: int = 5  # of a worker, before the run is given up
     # Seconds after which a restart no longer counts, if the worker has produced something.
     restart_window: float = 3600.0

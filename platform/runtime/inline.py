@@ -18,6 +18,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction, checked_score
 from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, FetchWeights, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
+from interplay.runtime.interruption import grace_period
 from interplay.runtime.lane_records import LaneRecord, from_bytes, load_records, save_records, to_bytes, to_tensors
 from interplay.runtime.prefetcher import Lookahead
 
@@ -95,6 +96,7 @@ class InlineRollouts:
         self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
         self._kept: tuple[FetchWeights, int] | None = None  # weights and their version, for the next unroll
         self._taken = 0
+        self._is_saved = True  # whether the newest checkpoint holds the state before the next unroll
         self._wait_seconds = 0.0
 
     def take(
@@ -107,10 +109,15 @@ class InlineRollouts:
         keep: bool = False,
     ) -> RolloutBatch:
         started = time.monotonic()
+
         # Without an unroll ahead, this one is made while the learner waits, so its weights are still the current ones.
-        unroll, reward_version = self._ahead.take(lambda: self._make(*(self._kept or (snapshot(), version))))
+        def make() -> tuple[Unroll, int]:
+            return self._make(*(self._kept or (snapshot(), version)))
+
+        self._ahead.await_item(make, grace_period(stopped, "the unroll under way", keeps_all=self._is_saved))
+        unroll, reward_version = self._ahead.take(make)
         self._wait_seconds += time.monotonic() - started
-        self._kept = None
+        self._kept, self._is_saved = None, False
         if ahead():
             if self._overlap:
                 self._ahead.begin(partial(self._make, snapshot(), version))
@@ -125,6 +132,7 @@ class InlineRollouts:
         return SourceStats(wait_seconds=self._wait_seconds, idle_fractions=idle)
 
     def state(self) -> dict[str, Any]:
+        self._is_saved = True
         record = LaneRecord(self._taken, *self._rollouts.state(), self._returns)
         kept = None if self._kept is None else {"weights": to_tensors(self._kept[0]()), "version": self._kept[1]}
         return {**save_records([record], self._reference), "kept": kept}
@@ -154,11 +162,14 @@ class InlineDemonstrations:
         self._dataset = dataset
         self._ahead: Lookahead[Unroll] = Lookahead(overlap)
         self._taken = 0
+        self._is_saved = True  # as in `InlineRollouts`
         self._wait_seconds = 0.0
         self._heartbeat, self._idle = Heartbeat(), IdleFraction()
 
-    def await_batch(self, stopped: Callable[[], bool]) -> None:
-        pass  # `take` waits: until then, the state of the dataset actor is not known
+    def await_step(self, stopped: Callable[[], bool]) -> None:
+        started = time.monotonic()
+        self._ahead.await_item(self._make, grace_period(stopped, "the demonstrations", keeps_all=self._is_saved))
+        self._wait_seconds += time.monotonic() - started
 
     def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:
         started = time.monotonic()
@@ -167,6 +178,7 @@ class InlineDemonstrations:
         if ahead():
             self._ahead.begin(self._make)
         self._taken += 1
+        self._is_saved = False
         return DemonstrationBatch(unroll, (ConsumedUnroll(0, self._taken - 1),))
 
     def stats(self) -> SourceStats:
@@ -175,6 +187,7 @@ class InlineDemonstrations:
         )
 
     def state(self) -> dict[str, Any]:
+        self._is_saved = True
         return self._dataset.state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -194,7 +207,7 @@ class InlineDemonstrations:
 class NoDemonstrations:
     """The source of a learner that uses no demonstrations."""
 
-    def await_batch(self, stopped: Callable[[], bool]) -> None:
+    def await_step(self, stopped: Callable[[], bool]) -> None:
         pass
 
     def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -16,8 +17,13 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[int, FrameType | None], None]
 
-SAVES = "stopping: saving first (once more to stop at once and lose what is not saved)"
+GRACE_SECONDS = 20.0  # for work under way after a stop request; preempted machines wait little longer
 INTERRUPTED = 130  # exit status that shells report after Ctrl-C
+
+
+def saving_after(work: str = "what is under way") -> str:
+    """The notice of a `StopRequest` whose loop ends this work, and saves, before it stops."""
+    return f"stopping: saving after {work} (once more to stop at once and lose what is not saved)"
 
 
 class Interrupted(Exception):
@@ -42,11 +48,11 @@ class StopRequest:
 
     _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal stops all of them
 
-    def __init__(self, on_signal: Callable[[int], None] = lambda number: None, *, notice: str = SAVES) -> None:
-        """`on_signal` is called with the number of the first signal that arrives inside the block; `notice` is logged
-        then."""
+    def __init__(self, on_signal: Callable[[int], None] = lambda number: None, *, notice: str = "") -> None:
+        """`on_signal` is called with the number of the first signal that arrives inside the block; `notice`, by default
+        that of `saving_after`, is logged then."""
         self.requested = False
-        self._notice = notice
+        self._notice = notice or saving_after()
         self._on_signal = on_signal
         self._previous: dict[signal.Signals, Any] = {}
         self._terminals: list[int] = []
@@ -85,6 +91,42 @@ class StopRequest:
             self.requested = True
             logger.warning("%s", self._notice)
             self._on_signal(number)
+
+
+def grace_period(stopped: Callable[[], bool], awaited: str, *, keeps_all: bool = True) -> Callable[[], bool]:
+    """A function that returns True once `GRACE_SECONDS` have passed since it first noticed a stop request.
+
+    What is awaited, which it logs with the limit, is given up then, and made again by the next start.
+
+    Args:
+        stopped: whether a stop is requested.
+        keeps_all: whether all else is saved by then. If not, the function never returns True, and says after that time
+            how to stop.
+    """
+    noticed: list[float] = []
+    told: list[bool] = []
+
+    def over() -> bool:
+        if not noticed:
+            if not stopped():
+                return False
+            noticed.append(time.monotonic())
+            limit = f" for up to {GRACE_SECONDS:.0f} s" if keeps_all else ""
+            logger.warning("waiting%s for %s", limit, awaited)
+        waited = time.monotonic() - noticed[0]
+        if waited < GRACE_SECONDS or keeps_all:
+            return waited >= GRACE_SECONDS
+        if not told:
+            told.append(True)
+            logger.warning(
+                "%s: not ended %.0f s after the request to stop, and still waited for, as only what was done up to the "
+                "newest checkpoint is saved; another Ctrl-C or SIGTERM stops at once, and the same command continues "
+                "from that checkpoint",
+                *(awaited, waited),
+            )
+        return False
+
+    return over
 
 
 @contextmanager

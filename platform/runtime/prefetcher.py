@@ -32,6 +32,7 @@ Item = TypeVar("Item")
 POLL_SECONDS = 0.02  # that a source under Ray waits at a time
 LOG_WAIT_SECONDS = 120.0  # between two log messages about an item that takes long
 CLOSE_SECONDS = 10.0  # that `close` waits for the thread
+QUIET_SECONDS = 1.0  # of them, without a log message
 STDERR_DESCRIPTOR = 2  # Python's own `sys.stderr` is no file in a learner under Ray
 
 _abandoned: list[threading.Thread] = []  # threads that had not ended when they were closed
@@ -89,8 +90,8 @@ class Prefetcher(Generic[Item]):
         with self._changed:
             return self._ready.popleft()
 
-    def await_item(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Returns when the next item can be taken.
+    def await_item(self, stopped: Callable[[], bool] = lambda: False, *, count: int = 1) -> None:
+        """Returns when the next item, or this many, can be taken.
 
         Raises:
             StopRequested: `stopped` returned True before.
@@ -100,7 +101,7 @@ class Prefetcher(Generic[Item]):
         began, started, log_after = time.monotonic(), self._clock(), LOG_WAIT_SECONDS
         self.start()
         with self._changed:
-            while not self._ready and self._error is None:
+            while len(self._ready) < count and self._error is None:
                 if stopped():
                     raise StopRequested
                 self._changed.wait(timeout=min(1.0, LOG_WAIT_SECONDS))
@@ -111,7 +112,7 @@ class Prefetcher(Generic[Item]):
                     self._log_stack(f"waiting for the next item for {waited:.0f} s")
                     log_after += LOG_WAIT_SECONDS
             self.wait_seconds += time.monotonic() - began
-            if not self._ready and self._error is not None:
+            if len(self._ready) < count and self._error is not None:
                 raise self._error
 
     def start(self) -> None:
@@ -145,7 +146,10 @@ class Prefetcher(Generic[Item]):
         """Waits for the end of the thread. One that takes longer than `CLOSE_SECONDS` is abandoned, and logged."""
         if self._thread.ident is None:
             return
-        self._thread.join(timeout=CLOSE_SECONDS)
+        self._thread.join(timeout=min(QUIET_SECONDS, CLOSE_SECONDS))
+        if self._thread.is_alive():
+            logger.info("waiting up to %.0f s for the end of the item under way", CLOSE_SECONDS)
+            self._thread.join(timeout=CLOSE_SECONDS)
         if self._thread.is_alive():
             self._log_stack(f"the item under way has not ended in {CLOSE_SECONDS:.0f} s, and its thread is abandoned")
             _abandoned.append(self._thread)
@@ -187,6 +191,18 @@ class Lookahead(Generic[Item]):
         self._functions: SimpleQueue[Callable[[], Item] | None] = SimpleQueue()  # None ends the thread
         self._prefetcher: Prefetcher[Future[Item]] = Prefetcher("lookahead", self._produce)
         self._begun = False
+
+    def await_item(self, make: Callable[[], Item], stopped: Callable[[], bool]) -> None:
+        """Returns when `take` no longer waits; begins the item with `make` if none was begun. Without `overlap` it
+        returns at once, as nothing could interrupt `make`.
+
+        Raises:
+            StopRequested: `stopped` returned True before.
+        """
+        if self._overlap:
+            if not self._begun:
+                self.begin(make)
+            self._prefetcher.await_item(stopped)
 
     def take(self, make: Callable[[], Item]) -> Item:
         """Returns the item that was begun ahead, otherwise calls `make`. Raises what making it raised."""

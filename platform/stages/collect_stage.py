@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from interplay.episodes.episode import EPISODE_IDS, Episode, new_episode_id
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary, warn_of_long_utterances
 from interplay.players.setter import ScriptedSetter
-from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest, grace_period
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.episode_snapshot import warn_of_agent
 from interplay.stages.process_pool import map_in_processes
@@ -36,7 +35,6 @@ from interplay.tracking.progress import Progress
 logger = logging.getLogger(__name__)
 
 NUMBERS = ("episodes", "heldout")  # of episodes; they only grow
-GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted machines wait little longer
 
 EpisodeNumber = tuple[str, int]  # a split, and the number in it
 EpisodeStart = tuple[str, int]  # a split, and the seed of the house
@@ -52,7 +50,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
 
     Raises:
         CheckpointError: an agent plays, and its checkpoint is missing, or its vocabulary lacks the episodes' words.
-        Interrupted: a signal requested a stop; episodes that ended within `GRACE_PERIOD_S` of it are stored.
+        Interrupted: a signal requested a stop; episodes that ended within `GRACE_SECONDS` of it are stored.
         StageConflict: another process is recording.
     """
     with run.stage(stage).locked(WORK_LOCK):
@@ -325,15 +323,5 @@ def interleaved(counts: Mapping[str, int]) -> list[EpisodeNumber]:
 
 
 def _overdue(stop: StopRequest) -> Callable[[], bool]:
-    """A function that returns True once `GRACE_PERIOD_S` have passed since it first noticed a stop request.
-
-    Episodes unfinished by then are dropped, and recorded again by the next start.
-    """
-    noticed: list[float] = []
-
-    def overdue() -> bool:
-        if stop.requested and not noticed:
-            noticed.append(time.monotonic())
-        return bool(noticed) and time.monotonic() - noticed[0] >= GRACE_PERIOD_S
-
-    return overdue
+    """Whether episodes that are under way after a stop request are dropped, to be recorded again by the next start."""
+    return grace_period(lambda: stop.requested, "the episodes under way")

@@ -12,6 +12,7 @@ from interplay.episodes.encoding import load
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.run import Run
+from interplay.stages.stage_folder import MissingResults
 
 EVERY = EpisodeFilter(flagged=True)  # also what was left out
 SUGGESTED_EPISODES = 8  # listed without a name, and in the message about no match or several
@@ -49,7 +50,7 @@ def newest_episodes(run: Run) -> list[str]:
     """A line for each of the newest episodes of a run, and one that says how to list all.
 
     Raises:
-        ValueError: the run has no episodes.
+        MissingResults: the run has no episodes.
     """
     with _store(run) as store:
         return [*_described(store, store.select(EVERY)[-SUGGESTED_EPISODES:]), _all_of(store)]
@@ -58,7 +59,7 @@ def newest_episodes(run: Run) -> list[str]:
 def _store(run: Run) -> EpisodeStore:
     root = run.root / "store"
     if not (root / "episodes").exists():
-        raise ValueError(
+        raise MissingResults(
             f"{run.root} has no episodes; name the run that has, with run.name=..., give the path of an episode's "
             f"file, or record some: {run.command('collect')}"
         )

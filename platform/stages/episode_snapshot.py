@@ -20,7 +20,7 @@ from interplay.stages.mark_stage import unmarked_episodes
 from interplay.stages.rounds import SHARED_STAGES, stage_of_round
 from interplay.stages.run import HELDOUT, Run
 from interplay.stages.shared_parts import AGENT_STAGES, warn_of_unfinished_agent
-from interplay.stages.stage_folder import CONFIG_FILE, StageFolder
+from interplay.stages.stage_folder import CONFIG_FILE, MissingResults, StageFolder
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,9 @@ def freeze_once(
     if snapshot is None:
         if where.marked:
             _refuse_unmarked(run, name)
-        raise ValueError(f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
+        raise MissingResults(
+            f"{run.root / 'store'} has no episodes for the stage {name!r}; type: {run.command(remedy)}"
+        )
     if not len(snapshot):
         whose = f" of {', '.join(raters)}" if raters else ""
         more = f", or raise {name}.marked_share={share:g}" if share < 1 else ""

@@ -30,7 +30,6 @@ from interplay.evaluation.probes import (
     mean_measures,
 )
 from interplay.evaluation.report_data import ChanceLevel
-from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
@@ -47,7 +46,7 @@ from interplay.stages.probe_files import (
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.shared_parts import acting_agent, player_of, refuse_trained_on, warn_of_unfinished_agent
-from interplay.stages.stage_folder import WORK_LOCK, StageFolder
+from interplay.stages.stage_folder import WORK_LOCK, MissingAgent, StageFolder
 from interplay.stages.word_coverage import check_setter_words, check_texts
 from interplay.tracking.progress import Progress
 from interplay.tracking.trackers import open_dashboards
@@ -167,7 +166,7 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
     """As `stages_of`, for `verb`, which measures what the round of the run has trained.
 
     Raises:
-        CheckpointError: there is no agent, or in a later round none of this round.
+        MissingAgent: there is no agent, or in a later round none of this round.
         StageConflict: a baseline was trained with other settings.
         ValueError: a baseline was trained for fewer updates than the run, or from a stage that has been trained again
             from the start since.
@@ -175,9 +174,9 @@ def trained_agents(run: Run, verb: str) -> dict[str, str]:
     agents = stages_of(run)
     if run.round > 1 and "bc_rl" not in agents:
         due = run.command(f"round {run.round}")
-        raise CheckpointError(f"round {run.round} of {run.root} has no agent of its own to {verb} yet; type: {due}")
+        raise MissingAgent(f"round {run.round} of {run.root} has no agent of its own to {verb} yet; type: {due}")
     if not agents:
-        raise CheckpointError(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
+        raise MissingAgent(f"{run.root} has no agent to {verb}; type: {run.command('clone')}")
     for stage in dict.fromkeys(agents.values()):
         warn_of_unfinished_agent(run, verb, stage)
     refuse_replaced(run)

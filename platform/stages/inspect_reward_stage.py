@@ -9,8 +9,9 @@ import numpy as np
 
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
+from interplay.core.files import check_replaceable
 from interplay.evaluation import findings
-from interplay.evaluation.inspection_page import write_inspection
+from interplay.evaluation.inspection_page import NUMBERS, PAGE, write_inspection
 from interplay.evaluation.reward_inspection import InspectedEpisode
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.diagnostics import batches, ordered_pairs, utilities
@@ -34,7 +35,9 @@ def inspect_reward(run: Run) -> Path:
         CheckpointError: there is no reward model yet, or no held-out episode.
         OtherWorld: a held-out episode was recorded in another version of the world.
         ValueError: there is no such device as `reinforce.learner.device`.
+        OSError: see `check_replaceable`.
     """
+    check_replaceable(run.folder / NUMBERS, run.folder / PAGE)
     found = heldout_of(run)
     if found is None:
         raise _nothing_to_inspect(run)

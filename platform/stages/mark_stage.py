@@ -20,11 +20,11 @@ from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore, is_named
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
-from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.interruption import Interrupted, StopRequest, grace_period
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.stage_folder import WORK_LOCK, StageClock
+from interplay.stages.stage_folder import WORK_LOCK, MissingResults, StageClock
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def _mark(run: Run) -> None:
         everything = [(rater, episode) for rater in config.raters for episode in ids]
         if not everything:
             verb, which = ("collect", "") if run.round == 1 else ("collect-agent", f" of round {run.round}")
-            raise ValueError(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
+            raise MissingResults(f"{store.root} has no episodes{which} to mark; type: {run.command(verb)}")
         _rate_what_is_listed(store, run.stage(STAGE).path / WATCHED, everything)
         waiting = _unwatched(store, everything)
         done = len(everything) - len(waiting)
@@ -164,7 +164,8 @@ def _marked(
     """Yields the marks of each rater on each episode, in this order, until `stopped` returns True."""
     if workers:
         make = partial(_watcher, run, store.root)
-        found = map_in_processes(make, waiting, workers=workers, stopped=stopped)
+        overdue = grace_period(stopped, "the episodes under way")
+        found = map_in_processes(make, waiting, workers=workers, stopped=stopped, overdue=overdue)
         yield from zip(waiting, found, strict=False)
         return
     world = run.make_world()

@@ -86,7 +86,8 @@ def demonstration_source(
         if advice := rounding_advice(setting, whole=whole, each=each, of=of, fewer="runtime.datasets"):
             logger.warning("%s", advice)
     makes = [partial(_dataset_worker, run, what, Share(index, of)) for index in range(of)]
-    return demonstration_stream(run.context, makes, pinned=pinned(learner))
+    per_step = run.config.reinforce.updates_per_batch if what.stage == "reinforce" else 1
+    return demonstration_stream(run.context, makes, pinned=pinned(learner), batches_per_step=per_step)
 
 
 def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:

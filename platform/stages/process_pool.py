@@ -4,10 +4,12 @@ process for requests that follow one another."""
 from __future__ import annotations
 
 import faulthandler
+import logging
 import os
 import pickle
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -27,11 +29,14 @@ from interplay.core.stall_watch import StallWatch
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import signals_blocked
 
+logger = logging.getLogger(__name__)
+
 _Unit = TypeVar("_Unit")
 _Result = TypeVar("_Result")
 IsStopped = Callable[[], bool]
 
 POLL_SECONDS = 0.2  # between two looks at a process, or for a stop request
+END_SECONDS = 10.0  # for a process to give up its unit
 
 
 class Origin(NamedTuple):
@@ -67,7 +72,8 @@ def map_in_processes(
             once the present unit is to be given up. The function is pickled, as are the units and their results.
         stopped: once it returns True, no further unit begins; those under way end and are yielded, unless their
             process has died.
-        overdue: once it returns True, processes give up the units under way.
+        overdue: once it returns True, processes give up the units under way. Those that still run one `END_SECONDS`
+            later are ended, and nothing more is yielded.
 
     Raises:
         Exception: what `make` or a unit raised; a RuntimeError that names it if it can't be made again in this process.
@@ -77,7 +83,7 @@ def map_in_processes(
     give_up = context.Event()
     begin = partial(make, give_up.is_set), OF_WORKERS
     waiting: deque[Future[_Result]] = deque()
-    left = iter(units)
+    left, given_up_at = iter(units), 0.0
     alive, held = context.Pipe(duplex=False)  # `held` is open in this process only: the system closes it at its end
     with alive, held, ProcessPoolExecutor(workers, context, _begin, (*begin, alive)) as pool:
         try:
@@ -91,7 +97,16 @@ def map_in_processes(
                     if not waiting:
                         return
                 if overdue():
+                    given_up_at = given_up_at or time.monotonic()
                     give_up.set()
+                    if time.monotonic() - given_up_at >= END_SECONDS:
+                        logger.warning(
+                            "processes of the setting `workers` have not given up what they were asked to %.0f s ago, "
+                            "and are ended; it is made again by the same command",
+                            END_SECONDS,
+                        )
+                        held.close()
+                        return
                 if wait([waiting[0]], timeout=POLL_SECONDS).done:
                     yield waiting.popleft().result(timeout=0)
         except BrokenProcessPool as broken:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.row_writer import RowWriter
+from interplay.core.files import check_replaceable
 from interplay.core.renamed_settings import with_current_names
 from interplay.env.arrays import Image
 from interplay.env.world import World
@@ -46,16 +47,18 @@ def replay(config: Config) -> Path:
         DamagedEpisode, UnknownFormat: its file can't be read.
         CheckpointError: the requested reward model is missing.
         EncoderFailed: the encoder's process ended before the video was complete.
+        OSError: see `check_replaceable`.
     """
     require_encoder()
     found = find_episode(Run(config.run.root, config), config.replay.episode)
     episode = found.episode
     recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))
+    path = run.root / "replay" / f"{episode.meta.id}.mp4"
+    check_replaceable(path)
     with closing(run.make_world()) as world:
         utility = _utility(run, world, episode)
         timeline = build_timeline(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
-        path = run.root / "replay" / f"{episode.meta.id}.mp4"
         _write(run, world, episode, timeline, path)
     return path
 

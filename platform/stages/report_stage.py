@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from interplay.core.files import check_replaceable
 from interplay.env.world import WorldSpec
 from interplay.episodes.decoded_episode import OtherWorld
 from interplay.episodes.encoding import DamagedEpisode, UnknownEpisode, UnknownFormat
@@ -29,7 +30,7 @@ from interplay.evaluation.probes import (
     mean_measures,
     on_same_probes,
 )
-from interplay.evaluation.report import write_report
+from interplay.evaluation.report import REPORT, SUMMARY, write_report
 from interplay.evaluation.report_data import (
     LEARNED,
     Filmstrip,
@@ -113,8 +114,10 @@ def report(run: Run) -> Path:
 
     Raises:
         StageConflict: no stage of a later round has run yet.
+        OSError: see `check_report_files`.
     """
     check_begun(run.root, run.round, run.command)
+    check_report_files(run)
     spec = run.make_world().spec
     found, unmeasured = _heldout(run)
     examined = examine(run, found) if found is not None else None
@@ -156,6 +159,15 @@ def report(run: Run) -> Path:
     for sentence in material.outdated:
         logger.warning("%s", sentence)
     return write_report(run.folder, _summary(run, material, examined, records), material)
+
+
+def check_report_files(run: Run) -> None:
+    """Checks that the report can be written, before work that ends with it.
+
+    Raises:
+        OSError: see `check_replaceable`.
+    """
+    check_replaceable(run.folder / REPORT, run.folder / SUMMARY)
 
 
 def _heldout(run: Run) -> tuple[ModelOnHeldOut | None, list[str]]:

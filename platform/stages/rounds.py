@@ -14,7 +14,7 @@ from pathlib import Path
 
 from interplay.core.settings_group import settings_group
 from interplay.stages.config import Config
-from interplay.stages.stage_folder import StageConflict, StageFolder
+from interplay.stages.stage_folder import MissingResults, StageConflict, StageFolder
 
 SHARED_STAGES = ("collect", "clone", "clone-setter")
 OF_ROUND_BEFORE = {"collect_agent": ("solver", "checkpoint"), "reinforce": ("start",)}  # set from the second round on
@@ -72,12 +72,12 @@ def check_order(root: Path, number: int, command: Callable[[str], str]) -> None:
     """Checks that the round before has an agent. `command` returns what to type for a verb.
 
     Raises:
-        StageConflict: its reinforce stage has not finished.
+        MissingResults: its reinforce stage has not finished.
     """
     if number > 1 and not stage_folder(root, number - 1, "reinforce").finished:
         rounds = range(1, newest_round(root) + 1)
         due = next((each for each in rounds if not stage_folder(root, each, "reinforce").finished), rounds[-1] + 1)
-        raise StageConflict(
+        raise MissingResults(
             f"round {number} records and improves the agent of round {number - 1}, which has none yet; type: "
             + command(f"round {due}")
         )

@@ -123,7 +123,7 @@ class Run:
         world = registry.make(name, **settings)
         if not isinstance(getattr(world, "spec", None), WorldSpec):  # only of another package
             raise ValueError(
-                f"the world {name!r} was created as a {type(world).__name__} whose `spec` is no WorldSpec; set "
+                f"the world {name!r} was created as a {type(world).__name__} whose `spec` is not a WorldSpec; set "
                 "`self.spec` in its `__init__`"
             )
         if self.opened is not None:
@@ -219,7 +219,8 @@ def open_run(config: Config) -> Run:
 
     Raises:
         ValueError: the folder can't be made, or is a link to a folder that does not exist.
-        StageConflict: the run holds episodes of another world, or the round before has no agent.
+        StageConflict: the run holds episodes of another world.
+        MissingResults: the round before has no agent.
     """
     root = config.run.root
     check_order(root, config.run.round, Run(root, config).command)

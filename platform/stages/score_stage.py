@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from interplay.actors.row_writer import RowWriter
-from interplay.core.files import replacing, write_whole
+from interplay.core.files import check_replaceable, replacing, write_whole
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.encoding import iter_readable
@@ -36,7 +36,10 @@ def score(run: Run) -> Path:
     Raises:
         CheckpointError: the run has no reward model.
         ValueError: there is no recording, or no such device as `reinforce.learner.device`.
+        OSError: see `check_replaceable`.
     """
+    folder = run.root / "studio"
+    check_replaceable(folder / MEMORIES, folder / SCORES)
     paths = complete(run.stage("reward").checkpoints)
     if not paths:
         raise CheckpointError(f"{run.root} has no reward model to score by; type: {run.command('reward')}")
@@ -63,7 +66,7 @@ def score(run: Run) -> Path:
                 last, words = models[-1]
                 memories[episode] = memory(last, RowWriter(last.layout, words).encode_episode(decoded), on=on)
                 progress.log(number, {})
-        return write_scores(run.root / "studio", store, model, scores, memories)
+        return write_scores(folder, store, model, scores, memories)
 
 
 def write_scores(

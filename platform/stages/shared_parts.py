@@ -42,7 +42,7 @@ from interplay.learner.device import Unavailable, find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
-from interplay.stages.stage_folder import StageConflict
+from interplay.stages.stage_folder import MissingAgent, StageConflict
 
 if TYPE_CHECKING:
     from interplay.env.playhouse.world import Playhouse
@@ -68,7 +68,7 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
     if name not in AGENT_STAGES:
         known = did_you_mean(name, AGENT_STAGES)
         raise CheckpointError(f"{lacks}, which trains no agent.{known} Or give the path of a checkpoint")
-    raise CheckpointError(f"{lacks}; type: {run.command(name)}, or give the path of a checkpoint")
+    raise MissingAgent(f"{lacks}; type: {run.command(name)}, or give the path of a checkpoint")
 
 
 def warn_of_unfinished_agent(run: Run, stage: str, name: str) -> None:

@@ -42,6 +42,14 @@ class StageConflict(ValueError):
     was removed."""
 
 
+class MissingResults(ValueError):
+    """A verb needs what an earlier one would have written into the run, as recordings or an agent."""
+
+
+class MissingAgent(MissingResults, checkpoint.CheckpointError):
+    """A verb needs an agent that no stage of the run has trained."""
+
+
 @dataclass(frozen=True)
 class StageFolder:
     """The files of one stage."""

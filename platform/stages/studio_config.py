@@ -77,8 +77,8 @@ class StudioConfig:
             )
         elif self.host in WILDCARDS and not (self.origins or self.behind_proxy):
             wrong.append(
-                f"studio.host={self.host} is no address that browsers can open: add the one under which people reach "
-                f"this machine, as 'studio.origins=[https://studio.example.org:{self.port}]'"
+                f"studio.host={self.host} is not an address that browsers can open: add the one under which people "
+                f"reach this machine, as 'studio.origins=[https://studio.example.org:{self.port}]'"
             )
         if not all(48 <= side <= 1080 for side in self.size):
             wrong.append(f"studio.size must be a height and a width between 48 and 1080 pixels, got {list(self.size)}")

@@ -118,7 +118,7 @@ class ImitationTrainee(Trainee):
         self._measure_at = measure_at
 
     def step(self, ahead: Callable[[], bool], stopped: Callable[[], bool], keep: bool = False) -> Mapping[str, float]:
-        self.demonstrated.await_batch(stopped)
+        self.demonstrated.await_step(stopped)
         unroll, taken = self.demonstrated.take(ahead=ahead)
         assert unroll is not None, "imitation learns from demonstrations alone"
         learned = self.learner.begin_update(demonstrated=unroll)
@@ -161,7 +161,7 @@ class ReinforcementTrainee(Trainee):
 
     def step(self, ahead: Callable[[], bool], stopped: Callable[[], bool], keep: bool = False) -> Mapping[str, float]:
         """`updates_per_batch` updates from one batch of rollouts."""
-        self.demonstrated.await_batch(stopped)  # first: a batch of rollouts that has been taken is to be learned from
+        self.demonstrated.await_step(stopped)  # first: a batch of rollouts that has been taken is to be learned from
         batch = self.rollouts.take(self.learner.snapshot, self.unrolls, ahead=ahead, stopped=stopped, keep=keep)
         unroll, read = batch.unroll, list[ConsumedUnroll]()
         learned: Mapping[str, float] = {}

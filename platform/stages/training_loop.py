@@ -22,7 +22,7 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent, fitting_training, fitting_weights
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.allocator import trim_heap
-from interplay.runtime.interruption import Interrupted, StopRequest, StopRequested
+from interplay.runtime.interruption import Interrupted, StopRequest, StopRequested, saving_after
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import outgrown_start
 from interplay.stages.stage_config import TrainingConfig
@@ -145,7 +145,10 @@ def train(trainee: Trainee, loop: Loop) -> None:
     )
     try:
         loop.clock.record_config()
-        with StopRequest() as stop, StallWatch(f"{title}: no update has ended") as watch:
+        with (
+            StopRequest(notice=saving_after("the update under way")) as stop,
+            StallWatch(f"{title}: no update has ended") as watch,
+        ):
             progress.show()
             for update in _updates(trainee, loop, done, tracker, stop):
                 watch.beat()

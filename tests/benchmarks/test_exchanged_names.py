@@ -20,7 +20,7 @@ def test_names_are_exchanged_in_every_wording(wording: str) -> None:
 
 
 def test_another_instruction_is_refused() -> None:
-    with pytest.raises(ValueError, match="'lift the ball' is no instruction to put one thing next to another"):
+    with pytest.raises(ValueError, match="'lift the ball' is not an instruction to put one thing next to another"):
         loaded("benchmarks/exchanged_names.py").exchanged("lift the ball")
 
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from unreadable_file import unreadable
 
 from interplay.core import files
-from interplay.core.files import LEFTOVER_SECONDS, JsonLines, replacing, write_whole
+from interplay.core.files import LEFTOVER_SECONDS, JsonLines, check_replaceable, replacing, write_whole
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -25,6 +26,21 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     write_whole(path, "grün")
     assert path.read_bytes() == "grün".encode()
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_replaced_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    check_replaceable(tmp_path / "new" / "a.json")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(IsADirectoryError) as folder:
+        check_replaceable(tmp_path / "folder")
+    with pytest.raises(NotADirectoryError) as file:
+        check_replaceable(tmp_path / "file" / "b" / "c.json")
+    assert [raised.value.filename for raised in (folder, file)] == [str(tmp_path / "folder"), str(tmp_path / "file")]
+    with unreadable(tmp_path), pytest.raises(PermissionError) as closed:
+        check_replaceable(tmp_path / "d.json")
+    assert closed.value.filename == str(tmp_path / "d.json")
 
 
 @contextmanager

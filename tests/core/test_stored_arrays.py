@@ -105,7 +105,7 @@ def test_an_array_of_a_later_format_is_read() -> None:
     "data",
     [
         b"",
-        b"text that is no array",
+        b"text that is not an array",
         npy(np.arange(3)).replace(b"NUMPY", b"OTHER"),
         npy(np.arange(3))[:-1],
         npy(np.arange(3))[:40],

@@ -115,7 +115,7 @@ def test_a_world_that_lacks_methods_is_refused_before_it_is_created() -> None:
 def test_a_world_without_a_spec_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_REGISTERED", {"empty": ENTRY})
     run = Run(tmp_path, replace(compose(["env=room"]), env={"name": "empty"}))
-    with pytest.raises(ValueError, match=r"'empty' was created as a Empty whose `spec` is no WorldSpec; set `self"):
+    with pytest.raises(ValueError, match=r"'empty' was created as a Empty whose `spec` is not a WorldSpec; set `self"):
         run.make_world()
 
 

@@ -178,7 +178,7 @@ def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "config.json").write_text("{}")
     said = refused("reindex", [f"run.dir={tmp_path}", "run.name=none"], capsys)
-    assert "is no episode store" in said and "run.name=NAME" in said
+    assert "is not an episode store" in said and "run.name=NAME" in said
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="can't be made"):
         EpisodeStore(tmp_path / "file", create=True)

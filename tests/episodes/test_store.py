@@ -82,7 +82,9 @@ def test_access_to_a_catalog_does_not_look_files_up_for_a_message(
 def test_a_mistyped_path_is_refused_and_makes_no_store(tmp_path: Path) -> None:
     filled(tmp_path / "run" / "store")
     for typed, hint in (("rnu/store", "as runs/demo/store"), ("run", "its store is .*run/store")):
-        with pytest.raises(ValueError, match=rf"{typed} is no episode store: .*{hint}.*make a new one: EpisodeStore"):
+        with pytest.raises(
+            ValueError, match=rf"{typed} is not an episode store: .*{hint}.*make a new one: EpisodeStore"
+        ):
             EpisodeStore(tmp_path / typed)
     assert [path.name for path in tmp_path.glob("*")] == ["run"]
     assert [path.name for path in tmp_path.glob("run/*")] == ["store"]

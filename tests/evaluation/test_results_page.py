@@ -275,7 +275,7 @@ def test_a_file_that_holds_no_seeds_is_refused(tmp_path: Path, content: str | No
     path = tmp_path / "results.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(ValueError, match=r"is no results\.json of interplay orderings"):
+    with pytest.raises(ValueError, match=r"is not a results\.json of interplay orderings"):
         read_seeds(path)
 
 

@@ -123,7 +123,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("env=playhose", "env: no world is called 'playhose'. Did you mean 'playhouse'?"),
         ("run.typed=[a]", "run.typed records what is typed, and is not typed itself: leave it out"),
         ("run=2", "run is a section; set one of its fields, as run.NAME=2"),
-        ("run.seed", "'run.seed' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
+        ("run.seed", "'run.seed' is not a setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed must be at least 0, got -1"),
         ("evaluate.seed=-1", "evaluate: evaluate.seed must be at least 0, got -1"),
@@ -193,9 +193,12 @@ def test_a_folder_with_special_characters_is_refused_with_what_to_type(folder: s
     ("typed", "told"),
     [
         ("variants={a", "variants is a section; set one of its fields, as variants.NAME=VALUE"),
-        ("variants.a={b", "variants.a: '{b' is no whole mapping or list; close every bracket, put"),
-        ("+collect.setter.kinds={go: it's}", 'collect.setter.kinds: "{go: it\'s}" is no whole mapping or list; close'),
-        ("baselines=[bc_long", "baselines: '[bc_long' is no whole mapping or list; close every bracket, put"),
+        ("variants.a={b", "variants.a: '{b' is not a complete mapping or list; close every bracket, put"),
+        (
+            "+collect.setter.kinds={go: it's}",
+            'collect.setter.kinds: "{go: it\'s}" is not a complete mapping or list; close',
+        ),
+        ("baselines=[bc_long", "baselines: '[bc_long' is not a complete mapping or list; close every bracket, put"),
         (
             "+evaluate.agents.a b=reward",
             "evaluate.agents.a b: the name of a setting consists of letters, digits, _, - and dots, as in run.seed=2",

@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the te
 class Interrupts:
     def find_spec(self, name, *rest):
         if name == "MODULE":
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.NUMBER)
 
 sys.argv.append("doctor")
 sys.meta_path.insert(0, Interrupts())
@@ -45,9 +45,17 @@ def ran(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("module", ["interplay.runtime", "interplay.launch.cli"])
-def test_an_interrupt_while_the_command_is_imported_is_a_line(module: str) -> None:
-    result = ran(AT_THE_START.replace("MODULE", module))
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("interplay.runtime", "SIGINT"),
+        ("interplay.launch.cli", "SIGINT"),
+        ("interplay.launch.cli", "SIGTERM"),
+        ("interplay.launch.usage", "SIGHUP"),
+    ],
+)
+def test_a_signal_while_the_command_is_imported_is_a_line(module: str, number: str) -> None:
+    result = ran(AT_THE_START.replace("MODULE", module).replace("NUMBER", number))
     assert (result.returncode, result.stderr) == (INTERRUPTED, "interplay: stopped\n")
 
 

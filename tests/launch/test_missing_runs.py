@@ -19,15 +19,24 @@ def test_a_run_that_does_not_exist_is_not_made(typed: str, tmp_path: Path, capsy
     assert not (tmp_path / "rum").exists()
 
 
-@pytest.mark.parametrize("verb", ["clone", "evaluate", "replay"])
+@pytest.mark.parametrize(
+    "verb", ["clone", "mark", "evaluate", "replay", "round 2", "demo reinforce.start=clone-setter"]
+)
 def test_a_mistyped_run_is_named_where_a_stage_finds_nothing_in_it(
     verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "is new" not in refused(verb, tiny(tmp_path), capsys)  # no other run has a similar name
+    verb, *named = verb.split()
+    assert "is new" not in refused(verb, [*named, *tiny(tmp_path)], capsys)  # no other run has a similar name
     recorded(tiny(tmp_path))
-    said = refused(verb, [*tiny(tmp_path), "run.name=rum"], capsys)
+    said = refused(verb, [*named, *tiny(tmp_path), "run.name=rum"], capsys)
     assert said.endswith("\n  run.name=rum is new. Did you mean 'run'?\n")
     assert not (tmp_path / "rum").exists()
+
+
+def test_an_error_with_another_cause_names_no_other_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tiny(tmp_path))
+    said = refused("collect", [*tiny(tmp_path), "run.name=rum", "run.round=2"], capsys)
+    assert "collect belongs to the run" in said and "is new" not in said
 
 
 @pytest.mark.parametrize("verb", ["collect", "report"])

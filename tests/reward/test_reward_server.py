@@ -238,9 +238,9 @@ def test_missing_arrays_are_named(client: Client) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "told"),
     [
-        ("POST", "/score", b"nonsense", 400, "no .npz"),
-        ("POST", "/score", one_array(), 400, "no .npz"),
-        ("POST", "/score", torn(), 400, "no .npz"),
+        ("POST", "/score", b"nonsense", 400, "not an .npz"),
+        ("POST", "/score", one_array(), 400, "not an .npz"),
+        ("POST", "/score", torn(), 400, "not an .npz"),
         ("POST", "/score", b"x" * (2**20 + 1), 413, "serve.largest_mb"),
         ("POST", "/score", inflating(), 413, "at most 1048576 are taken: serve.largest_mb"),
         ("GET", "/", b"", 404, "see GET /about"),
@@ -261,7 +261,7 @@ def test_wrong_requests_are_refused(
 
 def test_objects_are_never_unpickled(client: Client) -> None:
     status, said = client.refused("POST", "/score", packed({**unroll(), "first": np.array([{}], object)}))
-    assert status == 400 and "no .npz of plain arrays" in said
+    assert status == 400 and "not an .npz of plain arrays" in said
 
 
 class Gone:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from interplay.runtime import interruption
-from interplay.runtime.interruption import StopRequest, signals_as_keyboard_interrupt
+from interplay.runtime.interruption import StopRequest, grace_period, signals_as_keyboard_interrupt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -36,11 +36,27 @@ def test_the_first_signal_asks_and_the_second_stops(number: signal.Signals) -> N
     assert handlers() == before
 
 
-@pytest.mark.parametrize(("typed", "logged"), [({}, "stopping: saving first"), ({"notice": "stops"}, "stops")])
+@pytest.mark.parametrize(("typed", "logged"), [({}, "stopping: saving after"), ({"notice": "stops"}, "stops")])
 def test_the_first_signal_is_logged(typed: dict[str, str], logged: str, caplog: pytest.LogCaptureFixture) -> None:
     with StopRequest(**typed):
         os.kill(os.getpid(), signal.SIGTERM)
     assert [record.message.startswith(logged) for record in caplog.records] == [True]
+
+
+def test_what_is_under_way_has_a_limit_after_a_stop_request_unless_something_would_be_lost(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = grace_period(lambda: False, "the unroll")
+    assert not over() and not caplog.records
+    for keeps_all in (True, False):
+        over = grace_period(lambda: True, "the unroll", keeps_all=keeps_all)
+        assert not over() and not over()
+        monkeypatch.setattr(interruption, "GRACE_SECONDS", 0.0)
+        assert [over(), over()] == [keeps_all, keeps_all]
+        monkeypatch.undo()
+    first, second, told = (record.message for record in caplog.records)
+    assert first == "waiting for up to 20 s for the unroll" and second == "waiting for the unroll"
+    assert "another Ctrl-C or SIGTERM stops at once" in told
 
 
 def test_either_signal_counts_as_the_second() -> None:

@@ -219,7 +219,7 @@ def test_an_unreachable_cluster_is_reported_immediately(address: str) -> None:
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.0 400 Bad request\r\n\r\n", b"SSH", b""])
 def test_another_service_at_the_address_is_refused_immediately(answer: bytes) -> None:
-    with server(answer) as address, pytest.raises(ClusterError, match=f"listens at typed={address} is no Ray head"):
+    with server(answer) as address, pytest.raises(ClusterError, match=f"listens at typed={address} is not a Ray head"):
         check_reachable(address, f"typed={address}")
 
 

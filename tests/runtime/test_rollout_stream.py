@@ -110,8 +110,21 @@ def test_a_stop_ends_the_wait_for_demonstrations_that_do_not_come(tmp_path: Path
     worker, context = one_actor(tmp_path, message, None, None)
     with closing(DemonstrationStream([worker], context, pinned=False)) as stream:
         for _ in range(2):  # waiting takes nothing
-            stream.await_batch(lambda: False)
+            stream.await_step(lambda: False)
         assert [each.number for each in stream.take(ahead=lambda: True).taken] == [0]
         with pytest.raises(StopRequested):
-            stream.await_batch(Stopping())
+            stream.await_step(Stopping())
         assert stream.state() == {"turn": 1}
+
+
+def test_a_stop_ends_the_wait_for_any_demonstrations_of_a_step_before_one_is_taken(tmp_path: Path) -> None:
+    rows = {"row": np.zeros((3, 1), np.float32)}
+    messages = [UnrollMessage(number, rows, None, 0, [], to_bytes({"turn": number + 1})) for number in range(3)]
+    worker, context = one_actor(tmp_path, *messages, None, None)
+    with closing(DemonstrationStream([worker], context, pinned=False, batches_per_step=2)) as stream:
+        stream.await_step(lambda: False)
+        taken = [stream.take(ahead=lambda: True).taken[0].number for _ in range(2)]
+        with pytest.raises(StopRequested):
+            stream.await_step(Stopping())
+        assert stream.state() == {"turn": 2}
+        assert [*taken, stream.take(ahead=lambda: True).taken[0].number] == [0, 1, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 
 import numpy as np
 
@@ -12,14 +13,16 @@ from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredU
 
 
 class _Failing(RewardFunction):
-    """Pays nothing, and fails at the fourth unroll."""
+    """Pays nothing, and fails at one unroll."""
+
+    fails_at = 4
 
     def __init__(self) -> None:
         self._scored = 0
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         self._scored += 1
-        if self._scored == 4:
+        if self._scored == self.fails_at:
             self.fail()
         return ScoredUnroll(np.zeros_like(arrays["env_reward"][1:]), lane_state)
 
@@ -39,3 +42,13 @@ class Broken(_Failing):
 
     def fail(self) -> None:
         raise ArithmeticError("the reward is broken")
+
+
+class Frozen(_Failing):
+    """Does not return before `thawed` is set, in this process."""
+
+    fails_at = 5
+    thawed = threading.Event()
+
+    def fail(self) -> None:
+        assert self.thawed.wait(600.0)

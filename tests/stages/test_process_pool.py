@@ -25,6 +25,7 @@ from tiny_runs import opened, tiny
 
 from interplay.core.breakpoints import VARIABLE
 from interplay.runtime.crashes import WorkerFailed
+from interplay.stages import process_pool
 from interplay.stages.process_pool import FunctionProcess, Origin, map_in_processes  # noqa: F401 - in another process
 
 HANGS_SECONDS = 600.0  # longer than the end of a pool takes on a busy machine
@@ -104,6 +105,18 @@ def test_units_that_hang_are_not_waited_for_when_the_caller_stops() -> None:
 
 
 @pytest.mark.slow
+def test_units_that_do_not_give_up_after_a_stop_are_ended(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(process_pool, "END_SECONDS", 0.5)
+    found, stops = list[int](), threading.Event()
+    for each in map_in_processes(hanging, range(4), workers=2, stopped=stops.is_set, overdue=stops.is_set):
+        found.append(each)
+        stops.set()
+    assert len(found) == 1 and not is_running(found[0])
+    assert "have not given up what they were asked to" in caplog.text
+
+
 def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:
     result = in_own_process(crashing)  # whose pool writes to the pipe that is read here
     place, _, said = result.stderr.partition("Traceback")

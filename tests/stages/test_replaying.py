@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fake_world import LineWorld, record_episode, with_number
 from numpy.typing import NDArray
-from tiny_runs import interplay, opened, refused, tiny
+from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.env import registry
 from interplay.episodes.episode import Mark
@@ -218,3 +218,13 @@ def test_a_world_without_portraits_shows_the_agents_images_if_any(
     else:
         assert "draws no pictures" in refused("replay", typed, capsys)
         assert not (tmp_path / "run" / "replay").exists()
+
+
+def test_a_video_that_cannot_be_written_is_named_before_the_work(
+    recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = copied(Path(recorded[0].removeprefix("run.dir=")), tmp_path)
+    chosen, _ = most_marked(recorded)
+    (tmp_path / "run" / "replay").touch()
+    said = refused("replay", [chosen, *tiny(settings), "replay.reward=no/model"], capsys)
+    assert f"{tmp_path / 'run' / 'replay'}: a file is in the place of this folder" in said

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rewards_that_end
 from outcomes import assert_equal_nested
+from processes import becomes_true
 from signalled_run import LOGGED, AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, rows, tiny
 from twelve_updates import same_runs, twelve, without
 
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
-from interplay.runtime.inline import InlineDemonstrations
+from interplay.runtime import interruption, prefetcher
+from interplay.runtime.batch_sources import RolloutBatch
+from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.interruption import StopRequest, StopRequested
 from interplay.stages import process_layout
 
@@ -78,7 +84,7 @@ class StalledDemonstrations(InlineDemonstrations):
 
     stalls_at = 0
 
-    def await_batch(self, stopped: Callable[[], bool]) -> None:
+    def await_step(self, stopped: Callable[[], bool]) -> None:
         if self._taken == self.stalls_at:
             assert StopRequest.request_stop() and stopped()
             raise StopRequested
@@ -118,3 +124,58 @@ def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Pa
     assert not folder.finished
     interplay("clone", more)
     assert folder.finished and folder.record()["updates"] == 12
+
+
+@pytest.fixture
+def frozen(rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A run whose fifth unroll does not end, and in which a stop is requested once it is awaited."""
+    root = without("reinforce", rewarded, tmp_path)
+    weights = "reinforce.heldout_episodes=0", "reinforce.learner.objective.weights.gate_kl=0"
+    settings = [*twelve(root, "reinforce", True), *weights, "reinforce.reward=rewards_that_end:Frozen"]
+    monkeypatch.setattr(interruption, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(prefetcher, "CLOSE_SECONDS", 0.1)
+    awaited, awaits_fifth, take = list[int](), threading.Event(), InlineRollouts.take
+
+    def counted(self: InlineRollouts, *args: Any, **kwargs: Any) -> RolloutBatch:
+        awaited.append(len(awaited))
+        if len(awaited) == 5:
+            awaits_fifth.set()
+        return take(self, *args, **kwargs)
+
+    def stop() -> None:
+        assert awaits_fifth.wait(600) and StopRequest.request_stop()
+
+    monkeypatch.setattr(InlineRollouts, "take", counted)
+    asks = threading.Thread(target=stop)
+    asks.start()
+    yield settings
+    rewards_that_end.Frozen.thawed.set()
+    asks.join(60)
+    assert becomes_true(lambda: not prefetcher.has_abandoned_thread())
+    rewards_that_end.Frozen.thawed.clear()
+
+
+@pytest.mark.parametrize("in_process_of_its_own", [False, True])
+def test_one_stop_request_is_enough_while_an_unroll_does_not_end_and_all_before_is_saved(
+    frozen: list[str], in_process_of_its_own: bool, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = [*frozen, "reinforce.training.checkpoint_every=2"]
+    assert main(["reinforce", *settings, f"runtime.actor_process={str(in_process_of_its_own).lower()}"]) == 130
+    assert "stopped and saved at update 4 of 12; the same command continues" in capsys.readouterr().err
+    assert "waiting for up to 0 s for the unroll under way" in caplog.text
+    assert checkpoint.read(opened(settings).stage("reinforce").checkpoints).step == 4
+
+
+def test_an_unroll_that_does_not_end_is_waited_for_where_updates_are_not_saved(
+    frozen: list[str], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def thaw() -> None:
+        assert becomes_true(lambda: "another Ctrl-C or SIGTERM stops at once" in caplog.text)
+        rewards_that_end.Frozen.thawed.set()
+
+    thaws = threading.Thread(target=thaw)
+    thaws.start()
+    settings = [*frozen, "reinforce.training.checkpoint_every=100"]
+    assert main(["reinforce", *settings]) == 130
+    thaws.join(60)
+    assert "stopped and saved at update 5 of 12" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_a_pack_is_read_as_it_was_written(pictures: list[bytes]) -> None:
     pack = write_pack(pictures)
     assert read_pack(pack) == pictures
     if pictures:
-        with pytest.raises(ValueError, match=r"no pack|cut short"):
+        with pytest.raises(ValueError, match=r"not a pack|cut short"):
             read_pack(pack[:-1] if pictures[-1] else pack[: 4 * len(pictures)])
 
 

@@ -31,7 +31,7 @@ def test_agents_learn_from_what_people_played_and_marked(tmp_path: Path) -> None
         people = {name for episode in store.ids() for name in store.read(episode).meta.people.values()}
         raters = {mark.rater for mark in store.marks()}
         assert len(people) == 2 and raters and not people & raters
-        assert not any(store.read(episode).meta.tasks for episode in store.ids()), "what people ask is no task"
+        assert not any(store.read(episode).meta.tasks for episode in store.ids()), "what people ask is not a task"
 
     for verb in ("clone", "reward", "reinforce", "evaluate", "report"):
         interplay(verb, given)

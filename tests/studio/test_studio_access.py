@@ -203,7 +203,7 @@ def test_half_of_a_character_is_refused_and_not_kept(everything: TestClient, pat
     ("body", "kind", "said"),
     [
         ("{}", "text/plain", "with the header Content-Type: application/json; that of this request is text/plain"),
-        ("{", "application/json", "the body is no JSON: Expecting property name"),
+        ("{", "application/json", "the body is not JSON: Expecting property name"),
         ("", "application/json", "body: this is missing"),
         ("[]", "application/json", "body: this is an object in braces"),
     ],

@@ -42,7 +42,7 @@ def test_a_definition_replaces_only_the_one_it_was_made_from(studio: StudioConte
     address = f"/api/desk/studies?replaces={shown['revision']}"
     desk.post("/api/desk/studies/marks/open", json={"open": False})
     first = desk.post(address, json={**typed, "raters": 2})
-    assert first.status_code == 200, "a pause is no change of the definition"
+    assert first.status_code == 200, "a pause is not a change of the definition"
     second = desk.post(address, json={**typed, "title": "Of the second"})
     assert second.status_code == 409 and "press Change at marks" in second.json()["error"]
     kept = studio.studies.find("marks")

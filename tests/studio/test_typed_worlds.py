@@ -49,7 +49,7 @@ def test_every_symbol_of_an_alphabet_can_be_typed(tmp_path: Path) -> None:
     for _ in range(4):
         assert not live.waits()
         live.tick()
-    assert [each["text"] for each in live.dialogue if each["role"] == "solver"] == ["zZ9~"], "a tab is no symbol"
+    assert [each["text"] for each in live.dialogue if each["role"] == "solver"] == ["zZ9~"], "a tab is not a symbol"
     episode = live.finish("setter")
     assert episode is not None
     assert "".join(symbols[row[0]] for row in episode.actions["solver"][frame : frame + 4]) == "zZ9~"

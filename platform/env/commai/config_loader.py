@@ -108,7 +108,7 @@ def load_class(dotted: str) -> type[Any]:
     compat.install()
     module_name, _, name = dotted.rpartition(".")
     if not module_name:
-        raise ValueError(f"{dotted!r} is no dotted name: write module.Class, such as tasks.micro.nano.Task0")
+        raise ValueError(f"{dotted!r} is not a dotted name: write module.Class, such as tasks.micro.nano.Task0")
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as missing:
@@ -123,7 +123,7 @@ def load_class(dotted: str) -> type[Any]:
         classes = [other for other, value in vars(module).items() if _is_offered(module, other, value)]
         raise ValueError(f"{dotted}: {module_name} has no class {name!r}.{did_you_mean(name, classes)}") from missing
     if not isinstance(found, type):
-        raise ValueError(f"{dotted} is no class; write module.Class, such as tasks.micro.nano.Task0")
+        raise ValueError(f"{dotted} is not a class; write module.Class, such as tasks.micro.nano.Task0")
     return found
 
 
@@ -141,7 +141,7 @@ def _content(source: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any],
     except (OSError, UnicodeDecodeError) as missing:
         raise ValueError(f"{source} cannot be read: {missing}") from missing
     except json.JSONDecodeError as broken:
-        raise ValueError(f"{source} is no valid JSON: {broken}") from broken
+        raise ValueError(f"{source} is not valid JSON: {broken}") from broken
     except ValueError as repeated:
         raise ValueError(f"{source}: {repeated}") from repeated
     if not isinstance(content, dict):
@@ -179,7 +179,7 @@ def _made(entry: Any, args: Mapping[str, Any], where: str, base: type[Any]) -> A
     try:
         found = load_class(entry["type"])
         if not issubclass(found, base):
-            raise ValueError(f"{entry['type']} is no {base.__name__}: its class does not inherit from it")
+            raise ValueError(f"{entry['type']} is not a {base.__name__}: its class does not inherit from it")
         if unknown := _unknown_arguments(found, given):
             raise ValueError(unknown)
         return found(**given)
@@ -198,7 +198,7 @@ def _unknown_arguments(made: type[Any], given: Mapping[str, Any]) -> str:
 
 def _scheduler(found: Any, where: str) -> Any:
     if not hasattr(found, "get_next_task"):
-        raise ValueError(f"{where} is no scheduler: {found!r} has no get_next_task(), see core.scheduler")
+        raise ValueError(f"{where} is not a scheduler: {found!r} has no get_next_task(), see core.scheduler")
     return found
 
 
@@ -211,7 +211,7 @@ def _with_tasks(value: Any, tasks: Mapping[str, Any], where: str) -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise ValueError(f"{where}: {value!r} is no id of a task; the ids are {', '.join(tasks)}")
+        raise ValueError(f"{where}: {value!r} is not an id of a task; the ids are {', '.join(tasks)}")
     if value not in tasks:
         raise ValueError(f"{where}: no task has the id {value!r}.{did_you_mean(value, tasks)}")
     return tasks[value]

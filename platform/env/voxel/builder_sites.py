@@ -58,7 +58,7 @@ class SilentBuilderConfig:
             raise ValueError(f"resolution={self.resolution}: (height, width), each at least 8")
         for name in ("right_scale", "wrong_scale"):
             if not isinstance(getattr(self, name), int | float | np.number):
-                raise ValueError(f"{name}={getattr(self, name)!r} is no number")
+                raise ValueError(f"{name}={getattr(self, name)!r} is not a number")
         if self.visual and not self.render:
             raise ValueError("render=False leaves nothing to see in the visual environment; use SilentBuilder-v0")
         check_tasks(self.tasks)
@@ -181,7 +181,7 @@ class BuilderSites:
 def check_tasks(tasks: object) -> None:
     """Raises ValueError if that is no task set."""
     if not isinstance(tasks, TaskCollection):
-        raise ValueError(f"tasks={tasks!r} is no task set; use RandomTasks, CustomTasks or another TaskCollection")
+        raise ValueError(f"tasks={tasks!r} is not a task set; use RandomTasks, CustomTasks or another TaskCollection")
 
 
 def _observed_chat(chat: str) -> str:

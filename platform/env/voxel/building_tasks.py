@@ -88,7 +88,7 @@ class BuildingTasks(TaskSource):
     def expert(self, task: Task, world: World) -> Expert:
         if isinstance(task, BlockQuestion):
             return BlockAnswerExpert(task, self._scheme)
-        assert isinstance(task, Build), f"a {type(task).__name__} is no task of this world"
+        assert isinstance(task, Build), f"a {type(task).__name__} is not a task of this world"
         builder: Expert = BuildingExpert(task, self._scheme, self._auto_jump)
         if self._scheme.control == "human":
             builder = WalkingExpert(task, self._scheme)

@@ -65,7 +65,7 @@ def read_structure(path: Path) -> Grid:
         text = ET.tostring(element, encoding="unicode").strip()
         name = _BLOCK_TYPE.fullmatch(element.get("type", ""))
         if element.tag != "DrawBlock" or name is None or name[1] not in COLORS:
-            raise ValueError(f"{path}: {text} is no block of a known color")
+            raise ValueError(f"{path}: {text} is not a block of a known color")
         try:
             x, y, z = (int(element.get(axis, "")) - origin for axis, origin in zip("xyz", ORIGIN, strict=True))
         except ValueError as error:

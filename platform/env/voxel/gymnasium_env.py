@@ -87,7 +87,7 @@ class _ChoosesTasks:
                 raise ValueError(f"the task set has no task {task!r}; it has {', '.join(list(listed)[:20])}")
             task = listed[task]
         if not isinstance(task, BuildingTask):
-            raise ValueError(f"{task!r} is no task; give a BuildingTask, or the id of one of the task set")
+            raise ValueError(f"{task!r} is not a task; give a BuildingTask, or the id of one of the task set")
         self._sites.chosen = task
 
 

@@ -53,7 +53,7 @@ class RandomTasks(TaskCollection):
             "max_cache": max_cache,
         }
         if broken := [
-            f"{name}={value!r} is no whole number" for name, value in self.settings.items() if not _whole(value)
+            f"{name}={value!r} is not a whole number" for name, value in self.settings.items() if not _whole(value)
         ]:
             raise ValueError("RandomTasks: " + "; ".join(broken))
         self.settings = {name: int(value) for name, value in self.settings.items()}
@@ -107,7 +107,7 @@ class RandomTasks(TaskCollection):
                 tasks = cls(**json.loads(str(file["settings"])))
                 tasks._cache = {number: _wordless(target) for number, target in enumerate(file["targets"])}
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{path} is no file of RandomTasks: {error}") from error
+                raise ValueError(f"{path} is not a file of RandomTasks: {error}") from error
         return tasks
 
     def _cached(self, number: int) -> BuildingTask:

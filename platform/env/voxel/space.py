@@ -50,7 +50,7 @@ def color_name(block: int) -> str:
         ValueError: an id that is no color.
     """
     if not 1 <= block <= len(COLORS):
-        raise ValueError(f"{block} is no id of a color; ids go from 1 (blue) to {len(COLORS)} (red)")
+        raise ValueError(f"{block} is not an id of a color; ids go from 1 (blue) to {len(COLORS)} (red)")
     return COLORS[block - 1]
 
 
@@ -83,7 +83,7 @@ def check_grid(grid: object, what: str = "the grid") -> Grid:
     if found.shape != SHAPE:
         raise ValueError(f"{what} has shape {found.shape}; a grid is {SHAPE}, axes (y, x, z)")
     if found.dtype == object or not np.array_equal(found, found.astype(np.int8)):
-        raise ValueError(f"{what} holds values that are no ids; ids are the whole numbers 0 to {len(COLORS)}")
+        raise ValueError(f"{what} holds values that are not ids; ids are the whole numbers 0 to {len(COLORS)}")
     if found.min() < AIR or found.max() > len(COLORS):
         raise ValueError(f"{what} holds ids from {found.min()} to {found.max()}; ids go from 0 (air) to {len(COLORS)}")
     return found.astype(np.int8)

@@ -29,7 +29,7 @@ class BuildingTask:
 
     def __post_init__(self) -> None:
         if not isinstance(self.chat, str):
-            raise ValueError(f"the chat is {self.chat!r}, which is no text")
+            raise ValueError(f"the chat is {self.chat!r}, which is not text")
         for name in ("target", "start"):
             check_stock(check_grid(getattr(self, name), f"the {name}"), f"the {name}")
         if self.whole is not None:
@@ -74,10 +74,10 @@ def open_tasks(path: str | Path) -> Any:
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        problem = error if isinstance(error, OSError) else "it is no npz of plain arrays"  # numpy advises pickles
-        raise ValueError(f"{path} is no file of tasks: {problem}") from error
+        problem = error if isinstance(error, OSError) else "it is not an npz of plain arrays"  # numpy advises pickles
+        raise ValueError(f"{path} is not a file of tasks: {problem}") from error
     if not isinstance(arrays, np.lib.npyio.NpzFile) or "version" not in arrays:
-        raise ValueError(f"{path} is no file of tasks: it has no version")
+        raise ValueError(f"{path} is not a file of tasks: it has no version")
     if (version := int(arrays["version"])) != FORMAT:
         raise ValueError(f"{path} is a file of tasks of version {version}; this program reads version {FORMAT}")
     return arrays

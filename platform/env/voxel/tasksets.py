@@ -93,7 +93,7 @@ class CustomTasks(_Listed):
         try:
             rows = json.loads(Path(path).read_text())
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is no JSON: {error}") from error
+            raise ValueError(f"{path} is not JSON: {error}") from error
         if not isinstance(rows, list) or not all(isinstance(row, dict) and "target" in row for row in rows):
             raise ValueError(
                 f'{path} holds no list of tasks; write [{{"chat": "...", "target": [[x, y, z, id], ...]}}]'

@@ -25,13 +25,22 @@ Filled = TypeVar("Filled")
 class ActorStream(ABC, Generic[Filled]):
     """A source of batches under Ray: a thread requests unrolls from actors, and fills buffers with them."""
 
-    def __init__(self, name: str, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        workers: Sequence[WorkerHandle],
+        context: LearnerContext,
+        *,
+        pinned: bool,
+        batches_per_step: int = 1,
+    ) -> None:
+        """`batches_per_step`: how many batches are ready together before a step of the learner begins."""
         self._workers = list(workers)
         self._context = context
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
         self._completions = Completions()
-        self._buffers = BatchBuffers(self._config.num_buffers, pinned)
+        self._buffers = BatchBuffers(max(self._config.num_buffers, batches_per_step + 1), pinned)
         self._referenced = self._config.learners > 1  # ranks join their own lanes
         self._used: int | None = None
         self._read_at, self._restarts, self._idle_fractions = 0.0, 0, dict[str, float]()

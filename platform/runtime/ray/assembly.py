@@ -26,11 +26,11 @@ from interplay.runtime.ray.worker import Worker
 
 
 def demonstration_stream(
-    context: LearnerContext, makes: Sequence[Callable[..., Any]], *, pinned: bool
+    context: LearnerContext, makes: Sequence[Callable[..., Any]], *, pinned: bool, batches_per_step: int
 ) -> DemonstrationStream:
-    """The demonstrations of one dataset actor for each of `makes`."""
+    """The demonstrations of one dataset actor for each of `makes`; `batches_per_step` of them a step of the learner."""
     workers = [context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
-    return DemonstrationStream(workers, context, pinned=pinned)
+    return DemonstrationStream(workers, context, pinned=pinned, batches_per_step=batches_per_step)
 
 
 def rollout_stream(

@@ -257,7 +257,7 @@ def check_reachable(address: str, typed: str) -> None:
         )
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > MAX_PORT:
-        raise ClusterError(f"{typed} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
+        raise ClusterError(f"{typed} is not an address; give HOST:PORT, as 10.0.0.1:6379, or auto")
     try:
         with socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS) as connection:
             connection.sendall(HTTP2_GREETING)
@@ -270,7 +270,7 @@ def check_reachable(address: str, typed: str) -> None:
     is_grpc = len(answer) == HTTP2_HEADER_BYTES and answer[3] == HTTP2_SETTINGS
     if not is_grpc and os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
         raise ClusterError(
-            f"what listens at {typed} is no Ray head; ray start --head prints the address of one. {PORTS_HINT}"
+            f"what listens at {typed} is not a Ray head; ray start --head prints the address of one. {PORTS_HINT}"
         )
 
 

@@ -31,19 +31,25 @@ class _FilledDemonstrations(NamedTuple):
 class DemonstrationStream(ActorStream[_FilledDemonstrations]):
     """A `DemonstrationSource` under Ray. Its batches do not depend on timing, nor on which actor is faster."""
 
-    def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
-        super().__init__("demonstrations", workers, context, pinned=pinned)
+    def __init__(
+        self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool, batches_per_step: int = 1
+    ) -> None:
+        super().__init__("demonstrations", workers, context, pinned=pinned, batches_per_step=batches_per_step)
+        self._batches_per_step = batches_per_step
         self._arrived: list[deque[UnrollPart]] = [deque() for _ in self._workers]
         self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
         self._number = 0  # of the next batch to be taken
 
-    def await_batch(self, stopped: Callable[[], bool] = lambda: False) -> None:
+    def await_step(self, stopped: Callable[[], bool]) -> None:
+        self._await(stopped, self._batches_per_step)
+
+    def _await(self, stopped: Callable[[], bool] = lambda: False, count: int = 1) -> None:
         self._release_used()
         self._prefetcher.wake()
-        self._context.await_item(self._prefetcher, "for demonstrations", stopped)
+        self._context.await_item(self._prefetcher, "for demonstrations", stopped, count=count)
 
     def take(self, *, ahead: Callable[[], bool]) -> DemonstrationBatch:
-        self.await_batch()
+        self._await()
         filled = self._prefetcher.take()
         self._used, self._after = filled.buffer, list(filled.after)
         self._number += 1

@@ -147,15 +147,20 @@ class LearnerContext:
         return stacks
 
     def await_item(
-        self, prefetcher: Prefetcher[Prefetched], reason: str, stopped: Callable[[], bool] = lambda: False
+        self,
+        prefetcher: Prefetcher[Prefetched],
+        reason: str,
+        stopped: Callable[[], bool] = lambda: False,
+        *,
+        count: int = 1,
     ) -> None:
-        """Waits for the next item; until then the learner counts as idle, waiting for `reason`.
+        """Waits for the next item, or for this many; until then the learner counts as idle, waiting for `reason`.
 
         Raises:
             StopRequested: `stopped` returned True before.
         """
         self.heartbeat.set_idle(reason)
-        prefetcher.await_item(stopped)
+        prefetcher.await_item(stopped, count=count)
         self.heartbeat.set_busy("learns")
 
     def restart_stalled(

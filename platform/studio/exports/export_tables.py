@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interplay.core.files import private_folder, write_whole
+from interplay.core.files import check_replaceable, private_folder, write_whole
 from interplay.core.typed_name import typed_name
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
@@ -71,12 +71,14 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
 
     Raises:
         ValueError: no studio has served the run.
+        OSError: see `check_replaceable`.
     """
     file = root / "studio" / "studio.db"
     if not file.exists():
         raise ValueError(
             f"{root} has no studio whose people could be exported; type first: interplay studio {typed_name(root)}"
         )
+    check_replaceable(*(folder / f"{name}.{form}" for name in COLUMNS))
     with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
         metas, unread = _metas(store)
         tables = {**_of_store(store, metas, rate), **_of_people(database, store)}

@@ -172,7 +172,7 @@ def read_pack(pack: bytes) -> list[bytes]:
     """
     count = int(np.frombuffer(pack[:4], "<u4")[0]) if len(pack) >= 4 else -1
     if count < 0 or len(pack) < 4 * (count + 2):
-        raise ValueError(f"{len(pack)} bytes are no pack of pictures")
+        raise ValueError(f"{len(pack)} bytes are not a pack of pictures")
     offsets = np.frombuffer(pack[4 : 4 * (count + 2)], "<u4").astype(int)
     if offsets[-1] != len(pack) or (np.diff(offsets) < 0).any():
         raise ValueError(f"the pack of {count} pictures is cut short")

@@ -98,5 +98,5 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
 def _rows(data: bytes, path: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in data[: whole_bytes(data)].split(b"\n")[:-1]]
     if not all(isinstance(row, dict) for row in rows):
-        raise ValueError(f"{path} is no journal of a session; move it away, and its episode is lost")
+        raise ValueError(f"{path} is not a journal of a session; move it away, and its episode is lost")
     return rows

@@ -122,7 +122,7 @@ def _read(file: Path) -> Study:
     try:
         study = Study.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        raise ValueError(f"{file} is no study: {problems_of(error.errors())}") from error
+        raise ValueError(f"{file} is not a study: {problems_of(error.errors())}") from error
     if file.stem != f"{study.name}-v{study.version}":
         raise ValueError(f"{file} holds version {study.version} of {study.name!r}; name it so, or correct it")
     return study

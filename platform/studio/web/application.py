@@ -71,7 +71,7 @@ async def _misunderstood(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     sent = request.headers.get("content-type", "none")
     if first["type"] == "json_invalid":
-        said = f"the body is no JSON: {first['ctx']['error']}, at character {first['loc'][-1]}"
+        said = f"the body is not JSON: {first['ctx']['error']}, at character {first['loc'][-1]}"
     elif first["loc"] == ("body",) and not _is_json(sent):
         said = f"the body is JSON, with the header Content-Type: application/json; that of this request is {sent[:80]}"
     else:  # of a field, its name without "body" or "query"

@@ -77,7 +77,7 @@ class SecurityMiddleware:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts:
-            return "this is no address of the studio"
+            return "this is not an address of the studio"
         if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
             return ""
         if origin not in self._origins or origin.partition("://")[2] != host:

@@ -92,13 +92,13 @@ def broken(**changes: Any) -> dict[str, Any]:
         (broken(worlds=[]), r"has 'worlds': \[\]"),
         (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "args": [1]}}), r'"args" is \[1\]'),
         (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "world": []}}), r"is in world '\[\]'"),
-        (broken(tasks={"turn": {"type": "worlds.grid_world.GridWorld"}}), "is no Task"),
-        (broken(tasks={"turn": {"type": "os.path.join"}}), "is no class"),
-        (broken(worlds={"gw": {"type": "tasks.micro.nano.Task0"}}), "is no World"),
+        (broken(tasks={"turn": {"type": "worlds.grid_world.GridWorld"}}), "is not a Task"),
+        (broken(tasks={"turn": {"type": "os.path.join"}}), "is not a class"),
+        (broken(worlds={"gw": {"type": "tasks.micro.nano.Task0"}}), "is not a World"),
         (broken(tasks={"turn": {"type": "tasks.micro.lookup_tables.LookupTaskR9D1"}}), "no lookup task"),
         (broken(scheduler={"type": "core.scheduler.RandomTaskScheduler", "args": []}), r'"args" is \[\]'),
-        (broken(scheduler={"type": "core.scheduler.RandomTaskScheduler", "args": {"tasks": [1]}}), "1 is no id"),
-        (broken(scheduler={"type": "tasks.micro.nano.Task0"}), "is no scheduler"),
+        (broken(scheduler={"type": "core.scheduler.RandomTaskScheduler", "args": {"tasks": [1]}}), "1 is not an id"),
+        (broken(scheduler={"type": "tasks.micro.nano.Task0"}), "is not a scheduler"),
     ],
 )
 def test_what_is_wrong_in_a_configuration_is_named(config: dict[str, Any], message: str) -> None:
@@ -109,7 +109,7 @@ def test_what_is_wrong_in_a_configuration_is_named(config: dict[str, Any], messa
 def test_broken_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     path.write_text('{"tasks": ')
-    with pytest.raises(ValueError, match="no valid JSON"):
+    with pytest.raises(ValueError, match="not valid JSON"):
         JSONConfigLoader().create_tasks(path)
     with pytest.raises(ValueError, match="cannot be read"):
         JSONConfigLoader().create_tasks(tmp_path / "missing.json")
@@ -126,7 +126,7 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises((ValueError, ModuleNotFoundError), match=rf"code\.py.*{message}"):
             PythonConfigLoader().create_tasks(tmp_path / "code.py")
     (tmp_path / "nothing.py").write_text("def create_tasks():\n    pass\n")
-    with pytest.raises(ValueError, match="is no scheduler: None has no get_next_task"):
+    with pytest.raises(ValueError, match="is not a scheduler: None has no get_next_task"):
         PythonConfigLoader().create_tasks(tmp_path / "nothing.py")
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(ValueError, match=r"no function create_tasks\(\)"):

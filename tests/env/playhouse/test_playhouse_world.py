@@ -174,7 +174,7 @@ def test_states_that_are_not_of_this_world_are_refused() -> None:
         world.reset(Start(state=saved[:-8]))
     for damaged, fault in (
         (saved + b"x", "too long"),
-        (b"playhouse[1]\n", "no JSON object"),
+        (b"playhouse[1]\n", "not a JSON object"),
         (b'playhouse{"version": 1}\n', "lacks config, seed, frame, last_said, numbers"),
     ):
         with pytest.raises(ValueError, match=fault):

@@ -94,7 +94,7 @@ def test_a_row_is_straight_and_unbroken(turn: float) -> None:
     assert predicates.is_row(laid((1.0, 0), (0, 0), (0.5, 0), turn=turn)), "in whatever order they are named"
     assert predicates.is_row(laid((0, 0), (step, 0), (2 * step, 0)))
     assert not predicates.is_row(laid((0, 0), (step + 0.02, 0), (2 * step, 0)))
-    assert not predicates.is_row(laid((0, 0), (0.5, 0), turn=turn)), "two are no row"
+    assert not predicates.is_row(laid((0, 0), (0.5, 0), turn=turn)), "two are not a row"
     bent = 1.5 * (ROW_OFFSET_M + 0.01)  # the middle one is two thirds of its height off the best line
     assert not predicates.is_row(laid((0, 0), (0.8, bent), (1.6, 0), turn=turn))
     assert predicates.is_row(laid((0, 0), (0.8, bent - 0.06), (1.6, 0), turn=turn))

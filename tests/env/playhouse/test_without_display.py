@@ -55,7 +55,7 @@ sys.exit(f"opened {{found}}" if found else 0)
 
 def test_runs_where_neither_opengl_nor_x11_can_be_opened(tmp_path: Path) -> None:
     for library in LIBRARIES:
-        (tmp_path / library).write_text("hidden: the loader finds this first, and it is no library\n")
+        (tmp_path / library).write_text("hidden: the loader finds this first, and it is not a library\n")
     bare = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")}
     hidden = {**bare, "LD_LIBRARY_PATH": f"{tmp_path}:{bare.get('LD_LIBRARY_PATH', '')}".rstrip(":")}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=hidden, capture_output=True, text=True)

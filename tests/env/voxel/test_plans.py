@@ -74,7 +74,7 @@ def test_words_say_which_cells_are_meant(instruction: str, cells: object) -> Non
 def test_words_outside_the_grammar_are_refused() -> None:
     row = Chunk.box(6, (0, 4, 5), (1, 3, 1))
     for words, fault in (
-        ("make something nice", "no instruction of the grammar"),
+        ("make something nice", "not an instruction of the grammar"),
         ("put a red block over there", "does not say where"),
         ("put a red block on top of the blue tower", "refers to no existing block"),
         ("put a red block on top of the third red row", "refers to no existing block"),

@@ -193,7 +193,7 @@ def test_chats_fit_their_space() -> None:
         ({"max_steps": 0}, "at least 1"),
         ({"max_steps": "5"}, "whole number"),
         ({"resolution": 64}, "each at least 8"),
-        ({"right_scale": "2"}, "no number"),
+        ({"right_scale": "2"}, "not a number"),
         ({"start_position": 5}, "pitch, yaw"),
         ({"start_position": (float("nan"), 0, 0, 0, 0)}, "from -7.5 to 7.5"),
         ({"start_position": (0, 0, 0, 0, float("inf"))}, "yaw must be finite"),
@@ -202,7 +202,7 @@ def test_chats_fit_their_space() -> None:
         ({"start_position": (8, 0, 0, 0, 0)}, "from -7.5 to 7.5"),
         ({"initial_blocks": [(9, 0, 0, 1)]}, "outside the zone"),
         ({"initial_blocks": np.ones((9, 11, 11), int)}, "1089 blue"),
-        ({"tasks": 5}, "no task set"),
+        ({"tasks": 5}, "not a task set"),
         ({"visual": True, "render": False}, "nothing to see"),
     ],
 )
@@ -214,9 +214,9 @@ def test_wrong_arguments_are_refused(settings: dict[str, Any], message: str) -> 
 def test_tasks_that_are_none_are_refused() -> None:
     env: Any = SilentBuilder(tasks=RandomTasks(), resolution=(8, 8))
     for call, fault in (
-        (lambda: env.set_task(5), "is no task"),
+        (lambda: env.set_task(5), "is not a task"),
         (lambda: env.set_task("C8"), "without end"),
-        (lambda: env.update_taskset("own"), "is no task set"),
+        (lambda: env.update_taskset("own"), "is not a task set"),
     ):
         with pytest.raises(ValueError, match=fault):
             call()

@@ -132,16 +132,16 @@ def test_damaged_files_of_random_tasks_are_refused(tmp_path: Path) -> None:
     for settings, version, fault in (
         ("{}", 9, "version 9"),
         ('{"blocks": 3}', 1, "blocks"),
-        ("{", 1, "no file of RandomTasks"),
+        ("{", 1, "not a file of RandomTasks"),
     ):
         with pytest.raises(ValueError, match=fault):
             RandomTasks.load(written(settings, version))
-    with pytest.raises(ValueError, match=r"no file of tasks: .*directory"):
+    with pytest.raises(ValueError, match=r"not a file of tasks: .*directory"):
         RandomTasks.load(tmp_path)
     file.write_bytes(b"no npz")
     np.save(tmp_path / "array.npy", targets)
     for path in (file, tmp_path / "array.npy"):
-        with pytest.raises(ValueError, match="no file of tasks: it"):
+        with pytest.raises(ValueError, match="not a file of tasks: it"):
             RandomTasks.load(path)
 
 

@@ -32,7 +32,7 @@ def test_axes_of_a_block() -> None:
         ([(6, 0, 0, 1)], "outside the zone"),
         ([(0, 9, 0, 1)], "outside the zone"),
         ([(0, -1, 0, 1)], "outside the zone"),
-        ([(0, 0, 0, 7)], "7 is no id"),
+        ([(0, 0, 0, 7)], "7 is not an id"),
         ([(0, 0, 0, 1), (0, 0, 0, 2)], "two blocks"),
         ([(0.5, 0, 0, 1)], "whole numbers"),
         ([(0, 0, 0, None)], "whole numbers"),
@@ -51,8 +51,8 @@ def test_wrong_blocks_are_refused(blocks: list[tuple[Any, ...]], message: str) -
         (np.zeros((11, 11, 9)), "has shape"),
         (np.full(space.SHAPE, 7), "ids from 7"),
         (np.full(space.SHAPE, -1), "ids from -1"),
-        (np.full(space.SHAPE, 0.5), "no ids"),
-        (np.full(space.SHAPE, 257), "no ids"),
+        (np.full(space.SHAPE, 0.5), "not ids"),
+        (np.full(space.SHAPE, 257), "not ids"),
     ],
 )
 def test_wrong_grids_are_refused(grid: object, message: str) -> None:
@@ -65,7 +65,7 @@ def test_colors_by_name() -> None:
     assert [space.color_name(block) for block in range(1, 7)] == list(space.COLORS)
     with pytest.raises(ValueError, match="blue"):
         space.color_id("bleu")
-    with pytest.raises(ValueError, match="0 is no id"):
+    with pytest.raises(ValueError, match="0 is not an id"):
         space.color_name(0)
 
 

@@ -192,7 +192,7 @@ def test_a_state_of_other_settings_is_refused() -> None:
     for damaged, fault in (
         (state + b"x", "too long"),
         (state[:-1] + b"\x07", "a saved grid holds ids"),
-        (b"voxel[1]\n" + arrays, "no JSON object"),
+        (b"voxel[1]\n" + arrays, "not a JSON object"),
         (b'voxel{"version": 1}\n' + arrays, "lacks config"),
     ):
         with pytest.raises(ValueError, match=fault):

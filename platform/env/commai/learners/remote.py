@@ -126,7 +126,7 @@ class RemoteLearner:
         try:
             return message.decode()
         except UnicodeDecodeError as broken:
-            raise LearnerError(f"the remote learner sent {message[:SHOWN]!r}, which is no text") from broken
+            raise LearnerError(f"the remote learner sent {message[:SHOWN]!r}, which is not text") from broken
 
     def _wait(self, event: int, limit: float, done: str, what: str, waiting: Callable[[], None]) -> None:
         """Waits until the socket can send or receive, and calls `waiting` every half second."""

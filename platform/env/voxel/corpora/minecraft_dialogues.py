@@ -134,7 +134,7 @@ def _grid(blocks: list[Mapping[str, Any]], outside: set[tuple[int, int, int]]) -
         cell = int(at["Y"]) - 1, int(at["X"]) + 5, int(at["Z"]) + 5
         kind = _BLOCK_TYPE.fullmatch(block["Type"])
         if kind is None or kind[1] not in COLORS:
-            raise ValueError(f"{block['Type']} is no block of a known color")
+            raise ValueError(f"{block['Type']} is not a block of a known color")
         if in_zone(cell):
             grid[cell] = color_id(kind[1])
         else:

@@ -59,7 +59,7 @@ def read(instruction: str, standing: Sequence[Chunk]) -> Chunk:
     text = " ".join(words(instruction))
     found = _THING.fullmatch(text)
     if found is None:
-        raise ValueError(f"{instruction!r} is no instruction of the grammar, as 'put a row of three red blocks'")
+        raise ValueError(f"{instruction!r} is not an instruction of the grammar, as 'put a row of three red blocks'")
     color = color_id(found["color"] or found["block_color"])
     size = _size(found)
     place = found["place"] or ""
@@ -117,7 +117,7 @@ def _referred(text: str, standing: Sequence[Chunk]) -> tuple[Chunk, str]:
     """What a reference names: an existing chunk, and its part or ""."""
     found = _REFERENCE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no reference of the grammar, as 'the north end of the red row'")
+        raise ValueError(f"{text!r} is not a reference of the grammar, as 'the north end of the red row'")
     if found["color"] is None:
         return standing[-1], found["its_part"] or ""
     key = color_id(found["color"]), _SHAPES[found["shape"]]
