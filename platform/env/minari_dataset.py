@@ -80,11 +80,6 @@ class MinariEpisodes:
         """The id of the dataset."""
         return str(self._dataset.id)
 
-    @property
-    def steps(self) -> int:
-        """The steps of all episodes."""
-        return int(self._dataset.total_steps)
-
     def __len__(self) -> int:
         return int(self._dataset.total_episodes)
 
@@ -280,7 +275,8 @@ def _differing(space: spaces.Space[Any], recorded: Any, row: int, observed: Any,
         return ""
     was, now = np.asarray(recorded[row]), np.asarray(observed)
     if jpeg and is_image_space(space):
-        same = was.shape == now.shape and int(np.abs(was.astype(int) - _compressed(now)).max()) <= JPEG_ROUNDING
+        alike = (was.shape, was.dtype) == (now.shape, now.dtype)
+        same = alike and int(np.abs(was.astype(int) - _compressed(now)).max()) <= JPEG_ROUNDING
     elif was.dtype.kind == "f":
         same = is_close(now, was)
     else:

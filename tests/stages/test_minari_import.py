@@ -207,6 +207,7 @@ def test_a_stopped_import_keeps_what_it_has_written(
     with pytest.raises(KeyboardInterrupt):
         import_corpus(run)
     assert [each.meta.seed for each in episodes_of(run)] == [0, 1]
+    assert read_json(run.root / "config.json")["env"]["id"] == "Tiles-v0"
     monkeypatch.setattr(Tiles, "stopped", False)
     import_corpus(run)
     assert [each.meta.seed for each in episodes_of(run)] == [0, 1, 2, 3]
