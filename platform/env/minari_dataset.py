@@ -228,9 +228,8 @@ def _typed_settings(spec: EnvSpec, recorded: Mapping[str, Any]) -> str:
 def _recover(dataset: MinariDataset, world: GymnasiumWorld) -> gymnasium.Env[Any, Any]:
     """The environment of a dataset, with its wrappers; that of the world if the dataset names none.
 
-    Minari can't store an environment that is registered with a class, not with the name of one. Wrappers of MiniGrid do
-    not record their arguments, and are made without any here. If they had others, the observations are not the recorded
-    ones.
+    A dataset that a program makes of its own rows may name none. Wrappers of MiniGrid do not record their arguments,
+    and are made without any here. If they had others, the observations are not the recorded ones.
 
     Raises:
         ValueError: it can't be made.
