@@ -80,11 +80,6 @@ class MinariEpisodes:
         """The id of the dataset."""
         return str(self._dataset.id)
 
-    @property
-    def steps(self) -> int:
-        """The steps of all episodes."""
-        return int(self._dataset.total_steps)
-
     def __len__(self) -> int:
         return int(self._dataset.total_episodes)
 
@@ -233,9 +228,8 @@ def _typed_settings(spec: EnvSpec, recorded: Mapping[str, Any]) -> str:
 def _recover(dataset: MinariDataset, world: GymnasiumWorld) -> gymnasium.Env[Any, Any]:
     """The environment of a dataset, with its wrappers; that of the world if the dataset names none.
 
-    Minari can't store an environment that is registered with a class, not with the name of one. Wrappers of MiniGrid do
-    not record their arguments, and are made without any here. If they had others, the observations are not the recorded
-    ones.
+    A dataset that a program makes of its own rows may name none. Wrappers of MiniGrid do not record their arguments,
+    and are made without any here. If they had others, the observations are not the recorded ones.
 
     Raises:
         ValueError: it can't be made.
@@ -280,7 +274,8 @@ def _differing(space: spaces.Space[Any], recorded: Any, row: int, observed: Any,
         return ""
     was, now = np.asarray(recorded[row]), np.asarray(observed)
     if jpeg and is_image_space(space):
-        same = was.shape == now.shape and int(np.abs(was.astype(int) - _compressed(now)).max()) <= JPEG_ROUNDING
+        alike = (was.shape, was.dtype) == (now.shape, now.dtype)
+        same = alike and int(np.abs(was.astype(int) - _compressed(now)).max()) <= JPEG_ROUNDING
     elif was.dtype.kind == "f":
         same = is_close(now, was)
     else:

@@ -142,7 +142,8 @@ def _write_episodes(
 ) -> tuple[int, list[NotReenacted]]:
     """Plays each (source, recording), and appends it to the store unless it is or was there.
 
-    Returns the number of episodes that were written, and why others were not.
+    The run's configuration is recorded before the first one. Returns the number of episodes that were written, and why
+    others were not.
     """
     written, failed = 0, list[NotReenacted]()
     with Progress(len(recordings), unit, {}, title="import") as progress, run.store() as store:
@@ -153,7 +154,10 @@ def _write_episodes(
         for number, (source, recorded) in enumerate(recordings, 1):
             if source not in done and source_digest(source) not in known:
                 try:
-                    store.append(play(recorded))
+                    episode = play(recorded)
+                    if not written:
+                        run.record_config()
+                    store.append(episode)
                     written += 1
                 except NotReenacted as error:
                     logger.info("left out: %s", error)

@@ -170,7 +170,7 @@ TILES = ("env=gymnasium", "env.id=Tiles-v0", "env.instruction=move the square")
 
 
 def test_a_dataset_that_names_no_environment_is_compared_with_that_of_the_world(tmp_path: Path) -> None:
-    """Minari can't store the environment if it was registered with a class."""
+    """As one that a program has made of its own rows."""
     env = gymnasium.make("BabyAI-GoToLocal-v0", max_steps=9)
     episodes = [played(env, seed, random_policy(seed)) for seed in range(2)]
     episodes[1].observations["direction"][3] ^= 1
@@ -207,6 +207,7 @@ def test_a_stopped_import_keeps_what_it_has_written(
     with pytest.raises(KeyboardInterrupt):
         import_corpus(run)
     assert [each.meta.seed for each in episodes_of(run)] == [0, 1]
+    assert read_json(run.root / "config.json")["env"]["id"] == "Tiles-v0"
     monkeypatch.setattr(Tiles, "stopped", False)
     import_corpus(run)
     assert [each.meta.seed for each in episodes_of(run)] == [0, 1, 2, 3]
