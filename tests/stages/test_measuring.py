@@ -242,7 +242,7 @@ def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path
         np.testing.assert_array_equal(found.returns, expected.returns)
         np.testing.assert_array_equal(found.agreement.right, expected.agreement.right)
     assert expected.agreement.pairs.sum() > 0 and not np.array_equal(whole.measure(agent).returns, expected.returns)
-    assert whole.cache.bytes > 0 == bounded.cache.bytes
+    assert whole.source._cache.bytes > 0 == bounded.source._cache.bytes
 
 
 def test_an_episode_deleted_during_training_is_left_out_of_what_is_measured(
