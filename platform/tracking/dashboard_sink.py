@@ -18,7 +18,7 @@ class DashboardSink(Tracker):
     """
 
     name: str  # of the dashboard
-    turned_off: str  # the typed setting that turns it off, such as tracking.wandb=disabled
+    remedy: str  # the settings to type, such as "tracking.tensorboard=false turns TensorBoard off"
 
     def __init__(self) -> None:
         self._open = False
@@ -53,12 +53,11 @@ class DashboardSink(Tracker):
             call()
         except Exception as error:  # noqa: BLE001 - dashboards raise many types, and none may end a training run
             log.warning(
-                "%s failed to %s (%r): the run continues without it, its metrics are in metrics.jsonl; %s turns %s off",
+                "%s failed to %s (%r): the run continues without it, its metrics are in metrics.jsonl; %s",
                 self.name,
                 action,
                 error,
-                self.turned_off,
-                self.name,
+                self.remedy,
             )
             return False
         return True

@@ -27,7 +27,7 @@ class TensorBoardSink(DashboardSink):
     a stage without a checkpoint removes the files of earlier attempts.
     """
 
-    name, turned_off = "TensorBoard", "tracking.tensorboard=false"
+    name, remedy = "TensorBoard", "tracking.tensorboard=false turns TensorBoard off"
 
     def __init__(self, folder: Path | str, *, settings: Mapping[str, Any], resume_step: int | None) -> None:
         super().__init__()

@@ -31,7 +31,11 @@ class WandbSink(DashboardSink):
     Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values.
     """
 
-    name, turned_off = "wandb", "tracking.wandb=disabled"
+    name = "wandb"
+    remedy = (
+        "without a network type tracking.wandb=offline, which keeps them for `wandb sync`; "
+        "tracking.wandb=disabled turns wandb off"
+    )
 
     def __init__(
         self,

@@ -240,6 +240,7 @@ def test_a_failing_wandb_is_named_once_and_ends_nothing(
     assert len(list(read_metrics(tmp_path / "metrics.jsonl"))) == 3
     assert len(caplog.records) == 1
     assert f"no {failing} today" in caplog.text and "metrics.jsonl" in caplog.text
+    assert "tracking.wandb=offline" in caplog.text and "tracking.wandb=disabled turns wandb off" in caplog.text
 
 
 def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
