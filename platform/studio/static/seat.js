@@ -6,7 +6,7 @@ import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
 import { keyName, SeatKeys } from './seat_keys.js';
-import { showPad } from './touch_pad.js';
+import { showPad, showToggles } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
 
@@ -62,8 +62,8 @@ export function play(session, seat, about, practicing = false) {
   let connections = 0; // of this page so far
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
-  /** @param {number} frame @param {Blob} jpeg */
-  async function picture(frame, jpeg) {
+  /** @param {number} frame @param {Blob} jpeg @param {number} toggles bit i: the i-th toggle is on */
+  async function picture(frame, jpeg, toggles) {
     pictured = performance.now();
     const image = await createImageBitmap(jpeg);
     if (over || frame < shown.shown) return image.close();
@@ -76,6 +76,7 @@ export function play(session, seat, about, practicing = false) {
     image.close();
     socket.shown = shown.shown = frame;
     shown.drawn += 1;
+    showToggles(byId('pad'), toggles);
     shown.rtt = socket.rtt;
     if (hello) time(frame);
     return send(true);
