@@ -49,6 +49,7 @@ export function play(session, seat, about, practicing = false) {
   byId('cardBox').hidden = seat !== 'setter';
   byId('wantedBox').hidden = practicing || seat === 'setter';
   byId('steersBox').hidden = seat !== 'copilot';
+  [byId('steers').textContent, byId('takeText').textContent] = [word('play.steers_agent'), word('play.take')];
   const canvas = byId('view');
   const paint = canvas.getContext('2d');
   paint.clearRect(0, 0, canvas.width, canvas.height);
@@ -75,8 +76,8 @@ export function play(session, seat, about, practicing = false) {
     paint.drawImage(image, 0, 0);
     image.close();
     socket.shown = shown.shown = frame;
-    shown.drawn += 1;
     showToggles(byId('pad'), toggles);
+    shown.drawn += 1;
     shown.rtt = socket.rtt;
     if (hello) time(frame);
     return send(true);
@@ -149,9 +150,11 @@ export function play(session, seat, about, practicing = false) {
       if (message.person !== steers) byId('why').hidden = message.person; // else the connection is new
       steers = message.person;
       byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
-      byId('take').textContent = word(steers ? 'play.give' : 'play.take');
+      byId('takeText').textContent = word(steers ? 'play.give' : 'play.take');
       canvas.closest('.stage').classList.toggle('agent', !steers);
       byId('say').disabled = !steers;
+      if (!hello.symbols) byId('say').placeholder = word(steers ? 'play.say_hint' : 'play.say_after_taking');
+      byId('pad').hidden = !byId('pad').children.length || (!steers && hello.take_over_by === 'key'); // it would do nothing
     },
     /** @param {any} message */
     state(message) {
@@ -306,8 +309,8 @@ export function play(session, seat, about, practicing = false) {
     canvas.focus();
   };
   fill(byId('whyKeys'), ...REASONS.map((reason, i) => make('button', {
-    class: 'small', text: `${i + 1}  ${word(`why.${reason}`)}`, data: `why-${reason}`, onclick: () => explain(reason),
-  })));
+    class: 'small', data: `why-${reason}`, onclick: () => explain(reason),
+  }, make('kbd', { text: String(i + 1) }), make('span', { text: word(`why.${reason}`) }))));
 
   /** Says why one has taken over. @param {string} reason */
   function explain(reason) {
