@@ -231,7 +231,8 @@ export function play(session, seat, about, practicing = false) {
         byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
-          overlay.show(() => word('play.closed', { reason }));
+          overlay.show(() => '');
+          offer(word('play.closed', { reason }), word('play.here_again'), () => location.reload());
           if (unconfirmed.all.size) returnUnconfirmed('');
           return;
         }
@@ -244,6 +245,14 @@ export function play(session, seat, about, practicing = false) {
     setTimeout(() => !opening.isOpen && opening.drop(), SILENT_MS);
   }
 
+  /** Shows a text and a button over the picture. @param {string} text @param {string} answer @param {() => void} act what the button does */
+  function offer(text, answer, act) {
+    byId('there').hidden = false;
+    [byId('thereText').textContent, byId('here').textContent] = [text, answer];
+    byId('here').onclick = act;
+    document.exitPointerLock?.();
+  }
+
   let active = performance.now();
   /** Seconds of rest beyond those after which the page asks whether someone is there. */
   const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
@@ -252,10 +261,7 @@ export function play(session, seat, about, practicing = false) {
     const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) {
-        byId('thereText').textContent = word('play.there');
-        document.exitPointerLock?.();
-      }
+      if (!byId('there').hidden) offer(word('play.there'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
     }
     return idle < ANSWER_SECONDS;
   }
@@ -269,7 +275,6 @@ export function play(session, seat, about, practicing = false) {
     event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
   }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
-  byId('here').onclick = () => byId(hello.pictures ? 'view' : 'say').focus();
 
   let last = performance.now(), held = -1;
   /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
