@@ -13,6 +13,21 @@ from interplay.stages.studio_config import StudioConfig
 from interplay.studio.people.studio_database import StudioDatabase
 
 SMALL = StudioConfig(size=(96, 128))
+FINGER = 44  # pixels of what a finger presses, at least
+HARD_TO_TOUCH = f"""() => {{
+  const reach = {FINGER} / 2 - 1; // from the middle, in every direction; browsers round positions to whole pixels
+  const all = 'a, button, input:not(label.check input), select, textarea, label.check';
+  return [...document.querySelectorAll(all)].filter((each) => {{
+    const isCovered = document.querySelector('dialog[open]') && !each.closest('dialog');
+    if (!each.checkVisibility() || each.matches('.skip') || isCovered) return false;
+    each.scrollIntoView({{ block: 'center', inline: 'center' }});
+    const {{ left, top, width, height }} = each.getBoundingClientRect();
+    const [x, y] = [left + width / 2, top + height / 2];
+    const touched = [[0, reach], [0, -reach], [reach, 0], [-reach, 0]].map(([right, down]) =>
+      each.contains(document.elementFromPoint(x + right, y + down)));
+    return !touched.every(Boolean);
+  }}).map((each) => `${{each.dataset.testid ?? each.textContent}} ${{each.offsetWidth}}x${{each.offsetHeight}}`);
+}}"""
 FILM_MS = 60_000  # the first film on a machine compiles the renderer
 
 
@@ -32,11 +47,11 @@ def entered(browser: Browser, studio: StartedStudio, width: int = 1200) -> Itera
 
 
 @contextmanager
-def on_a_phone(browser: Browser, page: Page) -> Iterator[Page]:
+def on_a_phone(browser: Browser, page: Page, size: tuple[int, int] = (390, 844)) -> Iterator[Page]:
     """The same page of the same person on a phone."""
     phone = browser.new_context(
         storage_state=page.context.storage_state(),
-        viewport={"width": 390, "height": 844},
+        viewport={"width": size[0], "height": size[1]},
         has_touch=True,
         is_mobile=True,
     )

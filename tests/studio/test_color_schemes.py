@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_visits import SMALL, agree, entered
+from page_visits import FILM_MS, SMALL, agree, entered
 from playwright.sync_api import Browser, Page, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -193,6 +193,13 @@ def test_the_pages_follow_the_color_scheme_of_the_browser(page: Page, studio: St
         page.goto(f"{studio.origin}/{place}")
         expect(page.locator(there).first).to_be_visible()
         check(place)
+    page.goto(f"{studio.origin}/consent?study=live")
+    page.get_by_test_id("statement-0").check()
+    page.get_by_test_id("agree").click()
+    page.get_by_test_id("practice").click()
+    expect(page.locator("#keys dt").first).to_be_visible(timeout=FILM_MS)
+    expect(page.locator("#overlay")).to_be_empty(timeout=FILM_MS)
+    check("play")
     agree(page, studio)
     page.keyboard.press("j")
     page.keyboard.press("k")

@@ -126,7 +126,7 @@ def test_what_arrives_leaves_the_notice_of_refused_words_and_the_page_in_place(
             say(page, text)
         expect(message).to_contain_text("too fast", timeout=SECONDS)
         place = page.get_by_test_id("view").bounding_box()
-        for rung, says in ((1, "pictures are fewer"), (0, " ms, 64x48")):
+        for rung, says in ((1, "fewer pictures"), (0, " ms, 64x48")):
             line.sockets[-1].send(json.dumps({"kind": "rate", "rung": rung, "size": [24, 32]}))
             expect(page.locator("#rate")).to_contain_text(says)
             expect(message).to_contain_text("too fast")

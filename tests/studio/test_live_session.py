@@ -222,6 +222,26 @@ def test_what_is_typed_while_the_world_is_made_again_is_not_taken_for_words_of_t
     assert episode is not None and [(said.frame, said.text) for said in episode.meta.utterances] == [(8, "frame 5")]
 
 
+def test_a_session_says_which_toggles_are_on_also_after_its_process_was_killed(tmp_path: Path) -> None:
+    live = session(settings(tmp_path))
+    live.begin()
+    names = [control.name for control in live.world.controls("solver")]
+    grasp, throw = (1 << names.index(name) for name in ("grasp", "throw"))
+    on = []
+    for number, held in enumerate((0, grasp, 0, 0, 0, 0, 0, 0)):
+        live.inputs["solver"].receive(held, 0, 0, number)
+        live.tick()
+        on.append(live.toggles("solver"))
+    assert on == [0, 1, 1, 1, 1, 1, 1, 1] and live.toggles("setter") == 0
+    resumed = session(settings(tmp_path))
+    resumed.resume()
+    assert resumed.frame == 8 and resumed.toggles("solver") == 1
+    resumed.inputs["solver"].receive(throw, 0, 0, 9)
+    for _ in range(9):
+        resumed.tick()
+    assert resumed.toggles("solver") == 0, "what was held has been thrown"
+
+
 def test_an_ended_journal_gives_its_episode_again(tmp_path: Path) -> None:
     live = session(settings(tmp_path))
     live.begin()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser_login import log_in
 from judged_run import add_continuations, judge_study
-from page_visits import FILM_MS, SMALL, agree
+from page_visits import FILM_MS, HARD_TO_TOUCH, SMALL, agree
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from small_house import ENV, fill_store, house, played
 from studio_process import StartedStudio, started
@@ -124,6 +124,13 @@ def test_a_screen_shows_every_control_without_scrolling(
     page.close()
 
 
+def test_the_bar_tells_by_position_who_speaks(rater: BrowserContext, studio: tuple[Path, StartedStudio]) -> None:
+    page = opened(rater, studio, "mark")
+    setter, solver = (page.locator(f"#bar rect.{role}").first.bounding_box() for role in ("setter", "solver"))
+    assert setter and solver and setter["y"] + setter["height"] < solver["y"], "color alone would tell who speaks"
+    page.close()
+
+
 @pytest.mark.parametrize(("kind", "named"), [("mark", MARKING), ("judge", JUDGING)])
 @pytest.mark.parametrize("size", PHONES)
 def test_a_phone_shows_the_picture_with_its_bar_and_buttons_and_reaches_the_others(
@@ -145,6 +152,7 @@ def test_a_phone_shows_the_picture_with_its_bar_and_buttons_and_reaches_the_othe
     assert set(found["names"]) == named and not found["overlapping"]
     for selector in (CONTROLS, LINES):
         assert all(page.locator(f":is({selector}):visible").evaluate_all(f"(all) => all.map({HITS})"))
+    assert page.evaluate(HARD_TO_TOUCH) == []
     phone.close()
 
 
@@ -179,5 +187,6 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             assert not touched.evaluate(FOUND, PLAYING)["overlapping"], f"{width}x{height}"
             assert all(touched.locator(f":is({PLAYING}):visible").evaluate_all(f"(all) => all.map({HITS})"))
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
+            assert touched.evaluate(HARD_TO_TOUCH) == [], f"{width}x{height}"
             phone.close()
         page.context.close()

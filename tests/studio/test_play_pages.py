@@ -143,8 +143,11 @@ def test_a_world_without_pictures_asks_and_says_what_others_show_over_the_pictur
         page.locator("#there").wait_for()  # it asks again
         sit = page.context.new_page()
         sit.goto(page.url)  # takes the seat over
-        page.locator("#overlay", has_text="used in another tab").wait_for()
-        expect(page.locator("#there")).to_be_hidden()
+        page.locator("#there", has_text="used in another tab").wait_for()
+        expect(page.locator("#overlay")).to_be_hidden()
+        sit.locator("#there", has_text="Are you there?").wait_for()
+        page.get_by_test_id("here").click()  # takes it back
+        sit.locator("#there", has_text="used in another tab").wait_for()
         page.context.close()
 
 

@@ -110,6 +110,7 @@ class LivePlayer:
         self.frame = 0
         self.seq = 0
         self.applied = 0  # the newest input that the last picture shows
+        self.toggles = 0  # bit i: the i-th toggle was on before the last picture
         self.jpeg = b""
         self.messages: list[dict[str, Any]] = []
         self.pictures = 0
@@ -137,7 +138,7 @@ class LivePlayer:
         except (ConnectionClosed, TimeoutError):
             return None
         if isinstance(message, bytes):
-            _, _, _, self.frame, self.applied, _ = SHOWN.unpack_from(message)
+            _, _, self.toggles, self.frame, self.applied, _ = SHOWN.unpack_from(message)
             self.jpeg, self.pictures = message[SHOWN.size :], self.pictures + 1
             return {"kind": "picture"}
         read: dict[str, Any] = json.loads(message)

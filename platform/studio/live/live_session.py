@@ -237,6 +237,10 @@ class LiveSession:
         """What a seat sees."""
         return self.world.picture(self.world.seen_by(role), *size)
 
+    def toggles(self, seat: str) -> int:
+        """Bit i: the i-th toggle among the controls of a seat was on in the last frame, for any player that steered."""
+        return self.inputs[seat].toggles_of(self._executed[self._role_of(seat)]) if seat in self.inputs else 0
+
     def _start(self, views: Mapping[str, View], episode: str | None = None) -> None:
         self._recorder.begin(seed=self.settings.seed, views=views, id=episode)
         self.episode = self._recorder.id

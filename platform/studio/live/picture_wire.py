@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 INPUT = struct.Struct("<BBHIIIff")  # kind 1, 0, 0, held, seq, frame shown, degrees to the right and up
 INPUT_KIND, PICTURE_KIND = 1, 2
-SHOWN = struct.Struct("<BBHIIQ")  # kind 2, seat, flags, frame, seq applied, microseconds of the server; then a JPEG
+SHOWN = struct.Struct("<BBHIIQ")  # kind 2, seat, toggles on, frame, seq applied, microseconds; then a JPEG
 MOST_DEGREES = 3600.0  # of one input
 
 
@@ -45,5 +45,5 @@ def write_input(given: Input) -> bytes:
 
 def picture_frame(data: bytes) -> tuple[int, int]:
     """The seat's position and the frame of a picture message."""
-    _, seat, _, frame, _, _ = SHOWN.unpack_from(data)
+    _, seat, _, frame, *_ = SHOWN.unpack_from(data)
     return seat, frame

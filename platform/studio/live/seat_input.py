@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from interplay.env.input_controls import AxisCarry, InputControl
 from interplay.env.world import WorldSpec
 
+TOGGLE_BITS = 16  # toggles whose state a picture's message has
+
 
 class SeatInput:
     """Held controls and pointer of a person. Bit i of `held` is the i-th control.
@@ -79,15 +81,17 @@ class SeatInput:
 
     def adopt(self, row: NDArray[np.int8]) -> None:
         """Continues from the row of another player: what that one held by a toggle is still held; the pointer rests."""
-        self._on = {
-            i
-            for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True))
-            if control.mode == "toggle" and row[column] == control.bins[0]
-        }
+        self._on = self._toggled(row)
         self._pulses, self._moved = {}, [0.0, 0.0]
         self._presses.clear()
         for carry in self._carries.values():
             carry.carry = 0.0
+
+    def toggles_of(self, row: NDArray[np.int8]) -> int:
+        """Bit i: the i-th toggle is on in a row of bins."""
+        on = self._toggled(row)
+        toggles = [i for i, control in enumerate(self._controls) if control.mode == "toggle"]
+        return sum(1 << bit for bit, i in enumerate(toggles[:TOGGLE_BITS]) if i in on)
 
     def state(self) -> dict[str, Any]:
         """What the next row depends on, for JSON."""
@@ -122,6 +126,14 @@ class SeatInput:
             self._on.clear()
         self._pulses = {i: left - 1 for i, left in self._pulses.items() if left > 1}
         return row
+
+    def _toggled(self, row: NDArray[np.int8]) -> set[int]:
+        """The controls that are toggles and on in a row of bins."""
+        return {
+            i
+            for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True))
+            if control.mode == "toggle" and row[column] == control.bins[0]
+        }
 
     def _is_active(self, i: int, control: InputControl) -> bool:
         if control.mode == "toggle":

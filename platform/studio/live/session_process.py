@@ -248,7 +248,8 @@ class SessionHost:
         image = np.ascontiguousarray(self._session.picture(role, self._ladder.size(self._settings.size)))
         seats = self._session.inputs
         seq = seats[seat].seq if seat in seats else 0
-        head = SHOWN.pack(PICTURE_KIND, SEATS.index(seat), 0, self._session.frame, seq, time.monotonic_ns() // 1000)
+        on, now = self._session.toggles(seat), time.monotonic_ns() // 1000
+        head = SHOWN.pack(PICTURE_KIND, SEATS.index(seat), on, self._session.frame, seq, now)
         self._connection.send(head + simplejpeg.encode_jpeg(image, self._settings.quality, colorsubsampling="420"))
 
     def _report(self) -> None:

@@ -7,7 +7,7 @@ export class LiveSocket {
   /**
    * @param {string} session @param {string} seat
    * @param {string} page an id of this page @param {number} number of this connection among those of the page
-   * @param {{picture: (frame: number, jpeg: Blob) => void, message: (message: any) => void, closed: (reason: string, code: number) => void}} on
+   * @param {{picture: (frame: number, jpeg: Blob, toggles: number) => void, message: (message: any) => void, closed: (reason: string, code: number) => void}} on
    */
   constructor(session, seat, page, number, on) {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
@@ -38,7 +38,7 @@ export class LiveSocket {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
-  /** @param {ArrayBuffer} data @param {(frame: number, jpeg: Blob) => void} picture */
+  /** @param {ArrayBuffer} data @param {(frame: number, jpeg: Blob, toggles: number) => void} picture */
   read(data, picture) {
     const view = new DataView(data);
     const applied = view.getUint32(8, true);
@@ -47,7 +47,7 @@ export class LiveSocket {
       this.rtt = performance.now() - at;
       this.sent.delete(seq);
     }
-    picture(view.getUint32(4, true), new Blob([new Uint8Array(data, HEAD_BYTES)], { type: 'image/jpeg' }));
+    picture(view.getUint32(4, true), new Blob([new Uint8Array(data, HEAD_BYTES)], { type: 'image/jpeg' }), view.getUint16(2, true));
   }
 
   /** Sends what is held and the degrees to the right and up. @param {number} held @param {number} right @param {number} up */

@@ -6,7 +6,7 @@ import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
 import { keyName, SeatKeys } from './seat_keys.js';
-import { showPad } from './touch_pad.js';
+import { showPad, showToggles } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
 
@@ -49,6 +49,7 @@ export function play(session, seat, about, practicing = false) {
   byId('cardBox').hidden = seat !== 'setter';
   byId('wantedBox').hidden = practicing || seat === 'setter';
   byId('steersBox').hidden = seat !== 'copilot';
+  [byId('steers').textContent, byId('takeText').textContent] = [word('play.steers_agent'), word('play.take')];
   const canvas = byId('view');
   const paint = canvas.getContext('2d');
   paint.clearRect(0, 0, canvas.width, canvas.height);
@@ -62,8 +63,8 @@ export function play(session, seat, about, practicing = false) {
   let connections = 0; // of this page so far
   const unconfirmed = new Unconfirmed(byId('unconfirmed'), (message) => socket.send('say', message), () => playing && socket.drop());
 
-  /** @param {number} frame @param {Blob} jpeg */
-  async function picture(frame, jpeg) {
+  /** @param {number} frame @param {Blob} jpeg @param {number} toggles bit i: the i-th toggle is on */
+  async function picture(frame, jpeg, toggles) {
     pictured = performance.now();
     const image = await createImageBitmap(jpeg);
     if (over || frame < shown.shown) return image.close();
@@ -75,6 +76,7 @@ export function play(session, seat, about, practicing = false) {
     paint.drawImage(image, 0, 0);
     image.close();
     socket.shown = shown.shown = frame;
+    showToggles(byId('pad'), toggles);
     shown.drawn += 1;
     shown.rtt = socket.rtt;
     if (hello) time(frame);
@@ -148,9 +150,11 @@ export function play(session, seat, about, practicing = false) {
       if (message.person !== steers) byId('why').hidden = message.person; // else the connection is new
       steers = message.person;
       byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
-      byId('take').textContent = word(steers ? 'play.give' : 'play.take');
+      byId('takeText').textContent = word(steers ? 'play.give' : 'play.take');
       canvas.closest('.stage').classList.toggle('agent', !steers);
       byId('say').disabled = !steers;
+      if (!hello.symbols) byId('say').placeholder = word(steers ? 'play.say_hint' : 'play.say_after_taking');
+      byId('pad').hidden = !byId('pad').children.length || (!steers && hello.take_over_by === 'key'); // it would do nothing
     },
     /** @param {any} message */
     state(message) {
@@ -227,7 +231,8 @@ export function play(session, seat, about, practicing = false) {
         byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
-          overlay.show(() => word('play.closed', { reason }));
+          overlay.show(() => '');
+          offer(word('play.closed', { reason }), word('play.here_again'), () => location.reload());
           if (unconfirmed.all.size) returnUnconfirmed('');
           return;
         }
@@ -240,6 +245,14 @@ export function play(session, seat, about, practicing = false) {
     setTimeout(() => !opening.isOpen && opening.drop(), SILENT_MS);
   }
 
+  /** Shows a text and a button over the picture. @param {string} text @param {string} answer @param {() => void} act what the button does */
+  function offer(text, answer, act) {
+    byId('there').hidden = false;
+    [byId('thereText').textContent, byId('here').textContent] = [text, answer];
+    byId('here').onclick = act;
+    document.exitPointerLock?.();
+  }
+
   let active = performance.now();
   /** Seconds of rest beyond those after which the page asks whether someone is there. */
   const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
@@ -248,10 +261,7 @@ export function play(session, seat, about, practicing = false) {
     const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) {
-        byId('thereText').textContent = word('play.there');
-        document.exitPointerLock?.();
-      }
+      if (!byId('there').hidden) offer(word('play.there'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
     }
     return idle < ANSWER_SECONDS;
   }
@@ -265,7 +275,6 @@ export function play(session, seat, about, practicing = false) {
     event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
   }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
-  byId('here').onclick = () => byId(hello.pictures ? 'view' : 'say').focus();
 
   let last = performance.now(), held = -1;
   /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
@@ -305,8 +314,8 @@ export function play(session, seat, about, practicing = false) {
     canvas.focus();
   };
   fill(byId('whyKeys'), ...REASONS.map((reason, i) => make('button', {
-    class: 'small', text: `${i + 1}  ${word(`why.${reason}`)}`, data: `why-${reason}`, onclick: () => explain(reason),
-  })));
+    class: 'small', data: `why-${reason}`, onclick: () => explain(reason),
+  }, make('kbd', { text: String(i + 1) }), make('span', { text: word(`why.${reason}`) }))));
 
   /** Says why one has taken over. @param {string} reason */
   function explain(reason) {

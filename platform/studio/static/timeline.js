@@ -62,7 +62,7 @@ export class Timeline {
     this.element.setAttribute('height', String(height));
     const parts = [this.label(this.names.said, 22)];
     for (const spoken of state.dialogue) {
-      parts.push(svg('rect', { x: this.x(spoken.frame) - 3, y: 10, width: 6, height: 16, rx: 2, class: spoken.role }, spoken.text));
+      parts.push(svg('rect', { x: this.x(spoken.frame) - 3, y: spoken.role === 'solver' ? 19 : 7, width: 6, height: spoken.role === 'world' ? 22 : 10, rx: 2, class: spoken.role }, spoken.text));
     }
     lanes.forEach((lane, number) => {
       const y = 48 + 34 * number;

@@ -20,6 +20,7 @@ function ranks(values) {
 /** Shows a button for each control of a seat, and one for each direction of an axis. They are arranged as the keys are.
  * @param {HTMLElement} place @param {import('./seat_keys.js').SeatKeys} keys */
 export function showPad(place, keys) {
+  const toggles = keys.controls.filter((control) => control.mode === 'toggle');
   const buttons = keys.controls.flatMap((control) => {
     const turns = control.mode === 'axis';
     const used = turns ? control.keys : [control.keys.find(placed) ?? control.keys.at(-1)];
@@ -28,6 +29,8 @@ export function showPad(place, keys) {
       button: make('button', {
         text: turns ? keyName(key) : control.label,
         'aria-label': turns ? `${control.label} ${keyName(key)}` : null,
+        'aria-pressed': control.mode === 'toggle' ? 'false' : null,
+        'data-toggle': control.mode === 'toggle' ? toggles.indexOf(control) : null,
         data: `touch-${control.name}${turns ? `-${key}` : ''}`,
         onpointerdown: (/** @type {PointerEvent} */ event) => {
           /** @type {Element} */ (event.target).setPointerCapture(event.pointerId); // also of a mouse, until it is let go
@@ -47,4 +50,12 @@ export function showPad(place, keys) {
   fill(place, ...[grid, others].filter((part) => part.length).map((part) => (
     make('div', { class: part === grid ? 'placed' : 'row' }, ...part.map(({ button }) => button)))));
   place.hidden = !buttons.length;
+}
+
+/** Shows which of the toggles are on. @param {HTMLElement} place @param {number} toggles bit i: the i-th one is on */
+export function showToggles(place, toggles) {
+  for (const button of place.querySelectorAll('[aria-pressed]')) {
+    const isOn = String(Boolean((toggles >>> Number(/** @type {HTMLElement} */ (button).dataset.toggle)) & 1));
+    if (button.getAttribute('aria-pressed') !== isOn) button.setAttribute('aria-pressed', isOn);
+  }
 }

@@ -67,7 +67,7 @@ async function lobby() {
     post('/api/live/quit');
   };
   byId('practice').hidden = !live.practice;
-  byId('rolesText').hidden = live.seats.length === 1;
+  byId('rolesText').textContent = live.seats.length > 1 ? word('play.roles_text') : word(`play.alone_${live.seats[0]}`);
   /** @type {{ close: () => void } | null} */ let room = null;
   byId('practice').onclick = async () => {
     byId('practice').disabled = true; // pressed twice, it would open two sockets of one seat
