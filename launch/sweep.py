@@ -1,4 +1,4 @@
-"""Sweeps: one verb for every combination of the typed values, each in its own run, placed by a Hydra launcher.
+"""Sweeps: one verb for every combination of the typed values, each in its own run, placed by a Hydra launcher or Slurm.
 
 interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
 """
@@ -33,7 +33,7 @@ from interplay.core.typed_name import setting_of
 from interplay.launch.compose import KEY, as_text, is_recorded, no_setting, unreadable
 from interplay.launch.ineffective_settings import ineffective_settings
 from interplay.launch.slurm_sweep import COMMANDS, LOG, queued_job, submit, wait_until_ended
-from interplay.launch.sweep_task import OUTCOME, Act, run_task, write_task
+from interplay.launch.sweep_task import OUTCOME, Act, run_task, task_words, write_task
 from interplay.runtime.interruption import INTERRUPTED, StopRequest, signals_as_keyboard_interrupt
 from interplay.stages.config import Config
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
@@ -83,6 +83,10 @@ def _sweep_on_slurm(
 ) -> int:
     """Submits the runs as a job and waits until it has ended; if the same sweep is queued already, waits for that."""
     if (job := queued_job(folder)) is not None:
+        if any(task_words(folder / str(number)) != [*verb, *run.words] for number, run in enumerate(runs)):
+            raise SettingsError(
+                [f"these runs are job {job} of Slurm, with other settings; wait for its end, or type scancel {job}"]
+            )
         logger.warning(
             "the runs of this sweep are job %s of Slurm already; waiting for it (scancel %s ends it)", job, job
         )

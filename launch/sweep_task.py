@@ -20,6 +20,12 @@ def write_task(folder: Path, run: str, words: Sequence[str]) -> None:
     write_whole(folder / TASK, json.dumps({"run": run, "words": list(words)}))
 
 
+def task_words(folder: Path) -> list[str]:
+    """The words of the task of a folder."""
+    words: list[str] = json.loads((folder / TASK).read_text())["words"]
+    return words
+
+
 def run_task(folder: Path, act: Act) -> int:
     """Carries out the task of a folder and writes its outcome there; returns the exit code."""
     task = json.loads((folder / TASK).read_text())

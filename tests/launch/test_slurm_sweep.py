@@ -152,6 +152,8 @@ def test_a_sweep_that_is_queued_already_is_not_submitted_again(
     assert main(typed(tmp_path)) == 1  # whether it is queued is not known
     assert "squeue fails" in capsys.readouterr().err
     monkeypatch.delenv("FAILS")
+    assert main(typed(tmp_path, "collect.steps=3")) == 2
+    assert "these runs are job 7 of Slurm, with other settings" in capsys.readouterr().err
     (told / "go").touch()
     assert main(typed(tmp_path)) == 1
     assert "run-seed-1: done" in capsys.readouterr().out
