@@ -22,6 +22,7 @@ RUN_ID_FILE = "wandb_run_id"
 CACHE_VARIABLE = "WANDB_CACHE_DIR"
 REPORTING_VARIABLE = "WANDB_ERROR_REPORTING"
 WANDB_FILES = ("wandb", RUN_ID_FILE)  # in the folder of a stage
+INIT_TIMEOUT_SECONDS = 30.0  # to reach the server; wandb's own 90 would pass in each stage of a run without a network
 FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
 
@@ -60,6 +61,8 @@ class WandbSink(DashboardSink):
         self._folder.mkdir(parents=True, exist_ok=True)
         if not _has_cache():
             os.environ.setdefault(CACHE_VARIABLE, str(self._folder))
+        if mode == "online":
+            log.info("connecting to wandb, for up to %.0f s", INIT_TIMEOUT_SECONDS)
         with keeps_variables(REPORTING_VARIABLE):
             if mode == "offline":  # wandb would report its use and its errors over the network
                 os.environ.setdefault(REPORTING_VARIABLE, "false")
@@ -78,6 +81,7 @@ class WandbSink(DashboardSink):
                 # silent, and metrics only: no environment, code, console or hardware data
                 settings=wandb.Settings(
                     silent=True,
+                    init_timeout=INIT_TIMEOUT_SECONDS,
                     # a lost network must not block a finished stage; unsent data stays in the folder
                     finish_timeout=FINISH_TIMEOUT_SECONDS,
                     finish_timeout_raises=True,

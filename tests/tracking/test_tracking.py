@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -167,7 +168,7 @@ class FakeWandb:
 
     KNOWN = (
         "silent", "console", "save_code", "disable_code", "disable_git", "x_disable_meta", "x_disable_stats",
-        "finish_timeout", "finish_timeout_raises",
+        "init_timeout", "finish_timeout", "finish_timeout_raises",
     )  # fmt: skip
 
     def __init__(self, failing: str = "") -> None:
@@ -225,6 +226,18 @@ def test_a_stage_that_was_killed_before_it_kept_the_id_of_its_wandb_run_begins_a
     fake = FakeWandb()
     WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, wandb=fake).start()
     assert fake.init_arguments["id"] is None and (tmp_path / "wandb_run_id").read_text() == "abc"
+
+
+@pytest.mark.parametrize(("mode", "notices"), [("online", 1), ("offline", 0)])
+def test_a_wait_for_the_server_of_wandb_is_short_and_announced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: str, notices: int
+) -> None:
+    fake = FakeWandb()
+    with caplog.at_level(logging.INFO):
+        WandbSink(TrackingConfig(wandb=mode), tmp_path, settings={}, wandb=fake).start()
+    limit = fake.init_arguments["settings"]["init_timeout"]
+    assert 0 < limit <= 30
+    assert [f"connecting to wandb, for up to {limit:.0f} s"] * notices == caplog.messages
 
 
 @pytest.mark.parametrize("failing", ["init", "log", "finish"])
