@@ -63,7 +63,7 @@ TRAIN_BASELINES = ("demo", "round", "orderings")  # of the first round
 
 FULL_DISK_MB = 1.0  # with less free space, a disk counts as full
 
-# What to do about an error of the system, by its number; else `REPAIR`.
+# What to do about an error of the system, by its number; else `REPAIR` or `ELSEWHERE`.
 REPAIR = "remove or repair it, or choose another run with run.name=..."
 FREE = "free some space, and type the same command again: what has been saved is kept"
 ALLOW = "give this user the right to read and write it, or choose another folder with run.dir=..."
@@ -71,6 +71,7 @@ LINK = (
     "copy the run to another disk, or for a verb that only reads it, as report or replay, make links to its files, as "
     "cp -rs /ABSOLUTE/runs/NAME FOLDER/, and type run.dir=FOLDER"
 )
+ELSEWHERE = "remove or repair it, or type another path"  # where it is no file of the run
 REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
@@ -177,11 +178,18 @@ def _described(error: Exception, root: Path) -> str:
     """An error in words: of the system's errors, the file and what is wrong with it. `root`: the run's folder."""
     if isinstance(error, OSError) and (error.filename or error.filename2):
         file = error.filename2 or error.filename  # of two, as in a rename, the target
-        return f"{file}: {error.strerror}; {REMEDIES.get(error.errno or 0, REPAIR)}"
+        return f"{file}: {error.strerror}; {_remedy(error.errno or 0, Path(str(file)), root)}"
     if isinstance(error, OSError) and error.errno in REMEDIES:  # a write names no file
         disk = _full_disk(root) if error.errno == errno.ENOSPC else ""
         return f"{disk}{error.strerror}; {REMEDIES[error.errno]}"
     return str(error)
+
+
+def _remedy(number: int, file: Path, root: Path) -> str:
+    """What to do about an error of the system with this number and file."""
+    place, own = file.absolute(), root.absolute()
+    is_of_run = place.is_relative_to(own) or own.is_relative_to(place)
+    return REMEDIES.get(number, REPAIR if is_of_run else ELSEWHERE)
 
 
 def _sweep(typed: Sequence[str]) -> int:

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from interplay.core.files import TEMPORARY_SUFFIX, check_links, remove_leftovers, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of, mark_row
@@ -87,6 +86,14 @@ class Reindexed:
     missing: tuple[str, ...]
     unreadable: tuple[str, ...]
     swept: int
+
+
+class Held(NamedTuple):
+    """What a store held at an earlier time."""
+
+    episodes: Collection[str]
+    marks: Collection[str]
+    ratings: Collection[tuple[str, str]]  # (episode, rater)
 
 
 def is_named(rater: str, patterns: Collection[str]) -> bool:
@@ -303,21 +310,20 @@ class EpisodeStore(EpisodeCatalog):
         mix: Mapping[str, float] | None = None,
         raters: Collection[str] = (),
         keep: Callable[[CatalogEntry], bool] | None = None,
-        until: float = math.inf,
+        held: Held | None = None,
         always: Collection[str] = (),
     ) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
         With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs. With
-        `keep`, only the episodes for which it is true. With `until`, in seconds since 1970, only episodes whose
-        recording ended, and marks and ratings that were made, up to then; those of the raters `always` count whenever
-        they were made.
+        `keep`, only the episodes for which it is true. With `held`, only episodes, marks and ratings in it; those of
+        the raters `always` count whenever they were made.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
-        entries, marks, watched = self.selection(chosen, raters, keep, until, always)
+        entries, marks, watched = self.selection(chosen, raters, keep, held, always)
         path = self.root / "snapshots" / f"{name}.db"
         freeze(path, entries, marks, watched, chosen, mix)
         return Snapshot(path)
@@ -327,16 +333,19 @@ class EpisodeStore(EpisodeCatalog):
         where: EpisodeFilter,
         raters: Collection[str] = (),
         keep: Callable[[CatalogEntry], bool] | None = None,
-        until: float = math.inf,
+        held: Held | None = None,
         always: Collection[str] = (),
     ) -> tuple[list[CatalogEntry], list[Mark], dict[str, tuple[str, ...]]]:
         """What `snapshot` freezes: the episodes, their marks, and by episode the raters that watched it."""
-        entries = [e for e in self.entries(where) if e.created <= until and (keep is None or keep(e))]
+        entries = [entry for entry in self.entries(where) if keep is None or keep(entry)]
+        if held is not None:
+            entries = [entry for entry in entries if entry.id in held.episodes]
         ids = [entry.id for entry in entries]
         marks = [mark for mark in self.marks(ids) if is_named(mark.rater, raters)]
-        marks = [mark for mark in marks if mark.created <= until or mark.rater in always]
+        if held is not None:
+            marks = [mark for mark in marks if mark.id in held.marks or mark.rater in always]
         rated = {(mark.episode, mark.rater) for mark in marks}
-        rated.update(self._rows("SELECT episode, rater FROM ratings WHERE at <= ?", [until]))
+        rated.update(held.ratings if held is not None else self._rows("SELECT episode, rater FROM ratings"))
         watched = {
             episode: tuple(
                 rater for rater in names if is_named(rater, raters) and ((episode, rater) in rated or rater in always)
@@ -347,6 +356,14 @@ class EpisodeStore(EpisodeCatalog):
             kept = {mark.episode for mark in marks} if where.marked else {e for e, names in watched.items() if names}
             entries = [entry for entry in entries if entry.id in kept]
         return entries, marks, watched
+
+    def held_at(self, time: float) -> Held:
+        """What the store held at a time, in seconds since 1970, by the clocks that recorded and marked."""
+        return Held(
+            {entry.id for entry in self.entries(EpisodeFilter(flagged=True)) if entry.created <= time},
+            {mark.id for mark in self.marks() if mark.created <= time},
+            set(self._rows("SELECT episode, rater FROM ratings WHERE at <= ?", [time])),
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 from shlex import quote
 
 from interplay.core.counted import counted
@@ -14,6 +15,7 @@ from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Mark
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.store import EpisodeStore, Held
 from interplay.learner.checkpoint import CheckpointError, latest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.mark_stage import unmarked_episodes
@@ -154,7 +156,7 @@ def newer_data(
     snapshot lacks. The arguments are those of `freeze_once`."""
     frozen, where = Snapshot(run.snapshot_path(name)), _of_round(run, where)
     with run.store() as store:
-        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_until(run, name))
+        entries, marks, _ = store.selection(where, raters, _keep(run, name, share), *_limits(run, name, store))
     newer = {"episode": len({entry.id for entry in entries} - set(frozen.ids))}
     if where.marked or where.rated:
         known = {mark.id for mark in frozen.marks()}
@@ -230,7 +232,11 @@ def _freeze(
     with run.store() as store:
         if not store.entries(where):
             return None
-        return store.snapshot(path.stem, where, mix, raters, keep, *_until(run, stage))
+        if name == stage and run.base is None and run.round == 1 and stage not in SHARED_STAGES:  # baselines may follow
+            whole = _path_of_held(path)
+            whole.unlink(missing_ok=True)
+            store.snapshot(whole.stem, EpisodeFilter(flagged=True))
+        return store.snapshot(path.stem, where, mix, raters, keep, *_limits(run, stage, store))
 
 
 def _refuse_store_of_another_run(run: Run) -> None:
@@ -245,24 +251,34 @@ def _refuse_store_of_another_run(run: Run) -> None:
         )
 
 
-def _until(run: Run, stage: str) -> tuple[float, Collection[str]]:
-    """What a stage of a baseline may learn from, as the arguments `until` and `always` of `EpisodeStore.snapshot`.
+def _limits(run: Run, stage: str, store: EpisodeStore) -> tuple[Held | None, Collection[str]]:
+    """What a stage of a baseline may learn from, as the arguments `held` and `always` of `EpisodeStore.snapshot`.
 
     That is what the same stage of its run had when it began: nothing that was recorded or marked later, except by the
     scripted raters of the stage `mark`, of the run or of the baseline. No limit in any other run, and before that stage
     has begun.
     """
     if run.base is None:
-        return math.inf, ()
+        return None, ()
     base = replace(run, root=run.base, base=None)
     path = base.snapshot_path(stage)
     if not path.exists() or not _has_results(base, stage):
-        return math.inf, ()
-    frozen = Snapshot(path)
-    held = [*(entry.created for entry in frozen.entries()), *(mark.created for mark in frozen.marks())]
+        return None, ()
     records = [each.stage("mark").record() for each in (base, run)]
     raters = [rater for record in records if record for rater in record["settings"]["mark"]["raters"]]
-    return max(held, default=math.inf), raters
+    if (whole := _path_of_held(path)).exists():
+        with closing(Snapshot(whole)) as kept:
+            ratings = {(episode, rater) for episode, names in kept.raters().items() for rater in names}
+            return Held(set(kept.ids), {mark.id for mark in kept.marks()}, ratings), raters
+    with closing(Snapshot(path)) as frozen:  # of an earlier version, which kept no list
+        made = [*(entry.created for entry in frozen.entries()), *(mark.created for mark in frozen.marks())]
+    return store.held_at(max(made, default=math.inf)), raters
+
+
+def _path_of_held(path: Path) -> Path:
+    """The file of what the whole store held when the snapshot at `path` was frozen. Times would not tell that later, as
+    the clock of a machine may be set."""
+    return path.with_stem(f"{path.stem}-held")
 
 
 def _warn_of_unfinished(run: Run, stage: str) -> None:

@@ -53,9 +53,10 @@ def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_ru
             with run.store() as store:
                 first, *_, silent = store.ids(split="train")
                 episode = store.read(first)
-                later = replace(episode.meta, id=new_episode_id(), created=time.time())
-                store.append(replace(episode, meta=later))
-                store.add_marks([Mark(each, "ann", 1, -1) for each in (first, later.id)])
+                for now in (time.time(), 1.0):  # 1: the clock was set back, by decades
+                    later = replace(episode.meta, id=new_episode_id(), created=now)
+                    store.append(replace(episode, meta=later))
+                    store.add_marks([Mark(each, "ann", 1, -1, created=now) for each in (first, later.id)])
                 store.add_ratings([(silent, "bob")])
         train_baselines(run)
         frozen = {path.name: Snapshot(path) for path in (run.root / "store" / "snapshots").glob("*-reward.db")}
@@ -63,6 +64,19 @@ def test_a_baseline_learns_from_nothing_that_was_recorded_or_marked_after_its_ru
     assert set(learned[0]) == {"ar-reward.db", "own-reward.db", "shuffled_marks-reward.db"}
     assert learned[0] == learned[1]
     assert {mark[1] for mark in learned[0]["own-reward.db"][2]} == {"own"}
+
+
+def test_a_baseline_of_a_run_of_an_earlier_version_is_limited_by_time(rewarded: Path, tmp_path: Path) -> None:
+    settings = tiny(copied(rewarded, tmp_path), "baselines=[success]")
+    run = opened(settings)
+    interplay("reinforce", settings)
+    snapshots = run.root / "store" / "snapshots"
+    (snapshots / "reinforce-held.db").unlink()
+    with run.store() as store:
+        episode = store.read(store.ids(split="train")[0])
+        store.append(replace(episode, meta=replace(episode.meta, id=new_episode_id(), created=time.time())))
+    train_baselines(run)
+    assert Snapshot(snapshots / "success-reinforce.db").ids == Snapshot(snapshots / "reinforce.db").ids
 
 
 def test_a_baseline_learns_from_no_session_that_began_before_its_run_learned_and_ended_later(

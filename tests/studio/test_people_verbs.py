@@ -206,6 +206,16 @@ def test_a_verdict_before_a_request_is_not_exported(tmp_path: Path) -> None:
     ]
 
 
+def test_an_export_into_what_is_no_folder_names_it_and_not_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked(tmp_path / "run")
+    (tmp_path / "file").touch()
+    said = refused("export", tiny(tmp_path, f"export.folder={tmp_path / 'file' / 'tables'}"), capsys)
+    assert f"{tmp_path / 'file'}: a file is in the place of this folder; remove or repair it" in said
+    assert "or type another path" in said and "run.name" not in said
+
+
 def test_an_export_leaves_a_damaged_recording_out_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = tmp_path / "run"
     sound, damaged = fill_store(root, 2)
