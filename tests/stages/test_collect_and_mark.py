@@ -20,8 +20,9 @@ from interplay.actors.episode_collector import EpisodeCollector
 from interplay.env.world import Action
 from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
+from interplay.runtime import interruption
 from interplay.runtime.interruption import StopRequest
-from interplay.stages import collect_stage, continue_stage, evaluate_stage, mark_stage, stage_folder
+from interplay.stages import continue_stage, evaluate_stage, mark_stage, stage_folder
 from interplay.stages.collect_stage import interleaved
 from interplay.stages.probe_files import read_films
 from interplay.stages.run import Run
@@ -250,7 +251,7 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
         if len(taken) == 5:
             StopRequest.request_stop()
 
-    monkeypatch.setattr(collect_stage, "GRACE_PERIOD_S", 0.0)
+    monkeypatch.setattr(interruption, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(EpisodeCollector, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []

@@ -225,6 +225,7 @@ def test_a_video_that_cannot_be_written_is_named_before_the_work(
 ) -> None:
     settings = copied(Path(recorded[0].removeprefix("run.dir=")), tmp_path)
     chosen, _ = most_marked(recorded)
+    shutil.rmtree(tmp_path / "run" / "replay", ignore_errors=True)  # of another test of the recorded run
     (tmp_path / "run" / "replay").touch()
     said = refused("replay", [chosen, *tiny(settings), "replay.reward=no/model"], capsys)
     assert f"{tmp_path / 'run' / 'replay'}: a file is in the place of this folder" in said
