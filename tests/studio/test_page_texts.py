@@ -11,7 +11,7 @@ from small_house import fill_store
 from studio_client import open_studio
 
 from interplay.studio.people.own_data_routes import kept_of
-from interplay.studio.web.page_routes import PAGES, STATIC
+from interplay.studio.web.page_routes import MISSING, PAGES, STATIC
 
 WORDS = json.loads((STATIC / "words" / "en.json").read_text())
 SOURCES = [file for kind in ("*.html", "*.js") for file in sorted(STATIC.rglob(kind))]
@@ -42,7 +42,7 @@ def test_all_that_is_kept_of_a_person_is_named(tmp_path: Path) -> None:
     assert kept and not [name for name in kept if f"forget.{name}" not in WORDS]
 
 
-@pytest.mark.parametrize("file", sorted(set(PAGES.values())))
+@pytest.mark.parametrize("file", sorted({MISSING, *PAGES.values()}))
 def test_a_page_holds_no_script_or_style_of_its_own(file: str) -> None:
     text = (STATIC / file).read_text()
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*src=)|https?:", text), "the policy forbids it"

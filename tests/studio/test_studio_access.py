@@ -134,6 +134,22 @@ def test_a_route_is_for_its_roles_only(studio: StudioContext, role: str) -> None
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("path", "accept", "kind"),
+    [
+        ("/desk/study", "text/html,*/*", "text/html; charset=utf-8"),
+        ("/desk/study", "*/*", "application/json"),
+        ("/api/desk/study", "text/html,*/*", "application/json"),
+        ("/static/none.js", "text/html,*/*", "application/json"),
+    ],
+)
+def test_a_mistyped_address_shows_a_person_a_page_and_a_program_json(
+    studio: StudioContext, path: str, accept: str, kind: str
+) -> None:
+    answer = visitor(studio).get(path, headers={"accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, kind)
+
+
 def test_items_of_others_are_not_found(studio: StudioContext) -> None:
     first, second = (logged_in(studio, "mark") for _ in range(2))
     agree_to(studio, first)

@@ -1,4 +1,4 @@
-"""The web application: every router, the middleware, and errors as short JSON."""
+"""The web application: every router, the middleware, and errors as short JSON, or as a page at a mistyped address."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
     return app
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, status_code=error.status_code)
+    shown = page_routes.missing_page(request) if error.status_code == 404 else None
+    return shown or JSONResponse({"error": error.detail}, status_code=error.status_code)
 
 
 async def _misunderstood(request: Request, error: Exception) -> Response:

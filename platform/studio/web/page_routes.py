@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
 STATIC = Path(__file__).parents[1] / "static"
 TYPES = {
@@ -31,6 +31,8 @@ PAGES: Mapping[str, str] = {
     "/desk/quality": "quality.html",
 }
 
+MISSING = "missing.html"  # the page at an address that no page has
+
 router = APIRouter()
 
 
@@ -41,11 +43,20 @@ def static_files() -> Mapping[str, bytes]:
     return {file.relative_to(STATIC).as_posix(): file.read_bytes() for file in found}
 
 
-def _sent(name: str) -> Response:
+def _sent(name: str, status: int = 200) -> Response:
     content = static_files().get(name)
     if content is None:
         raise HTTPException(404, "there is no such file")
-    return Response(content, media_type=TYPES[Path(name).suffix], headers={"Cache-Control": "no-cache"})
+    kind = TYPES[Path(name).suffix]
+    return Response(content, status_code=status, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+def missing_page(request: Request) -> Response | None:
+    """The page for a person at an address that no page has; None for a program, such as the code of a page."""
+    is_program = request.url.path.startswith(("/api/", "/static/")) or "text/html" not in request.headers.get(
+        "accept", ""
+    )
+    return None if is_program else _sent(MISSING, 404)
 
 
 @router.get("/static/{name:path}")
