@@ -44,9 +44,7 @@ def test_a_finger_hits_everything_that_can_be_pressed(
         for place, there in PAGES.items():
             page.goto(f"{studio.origin}/{place}")
             expect(page.locator(there).first).to_be_visible()
-            expect(page.locator("form[inert]:visible")).to_have_count(
-                0
-            )  # until the page has begun
+            expect(page.locator("form[inert]:visible")).to_have_count(0)  # until the page has begun
             assert page.evaluate(HARD_TO_TOUCH) == [], place
         page.goto(f"{studio.origin}/desk/quality")
         page.locator("[data-testid^=episode-]").first.click()
