@@ -19,6 +19,7 @@ from functools import partial
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
+from multiprocessing.synchronize import Event
 from types import FrameType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -83,7 +84,7 @@ def map_in_processes(
     give_up = context.Event()
     begin = partial(make, give_up.is_set), OF_WORKERS
     waiting: deque[Future[_Result]] = deque()
-    left, given_up_at = iter(units), 0.0
+    left, goes_on = iter(units), _outlasts(give_up, overdue)
     alive, held = context.Pipe(duplex=False)  # `held` is open in this process only: the system closes it at its end
     with alive, held, ProcessPoolExecutor(workers, context, _begin, (*begin, alive)) as pool:
         try:
@@ -96,17 +97,13 @@ def map_in_processes(
                     waiting = deque(future for future in waiting if not future.cancel())
                     if not waiting:
                         return
-                if overdue():
-                    given_up_at = given_up_at or time.monotonic()
-                    give_up.set()
-                    if time.monotonic() - given_up_at >= END_SECONDS:
-                        logger.warning(
-                            "processes of the setting `workers` have not given up what they were asked to %.0f s ago, "
-                            "and are ended; it is made again by the same command",
-                            END_SECONDS,
-                        )
-                        held.close()
-                        return
+                if goes_on():
+                    logger.warning(
+                        "processes that have not given up their work in %.0f s are ended; the same command repeats it",
+                        END_SECONDS,
+                    )
+                    held.close()
+                    return
                 if wait([waiting[0]], timeout=POLL_SECONDS).done:
                     yield waiting.popleft().result(timeout=0)
         except BrokenProcessPool as broken:
@@ -123,6 +120,19 @@ def map_in_processes(
         finally:
             give_up.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _outlasts(give_up: Event, overdue: IsStopped) -> IsStopped:
+    """A function that sets `give_up` once `overdue` returns True, and returns True from `END_SECONDS` later on."""
+    asked: list[float] = []
+
+    def goes_on() -> bool:
+        if not asked and overdue():
+            give_up.set()
+            asked.append(time.monotonic())
+        return bool(asked) and time.monotonic() - asked[0] >= END_SECONDS
+
+    return goes_on
 
 
 class FunctionProcess(Generic[_Unit, _Result]):

@@ -114,7 +114,7 @@ def test_units_that_do_not_give_up_after_a_stop_are_ended(
         found.append(each)
         stops.set()
     assert len(found) == 1 and not is_running(found[0])
-    assert "have not given up what they were asked to" in caplog.text
+    assert "have not given up their work in" in caplog.text
 
 
 def test_a_crash_is_a_sentence_below_the_place_of_the_crash() -> None:

@@ -178,9 +178,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
 
     def join() -> Any:
         untyped: Any = ray._raylet
-        untyped.GcsClient(
-            address=address
-        )  # raises AuthenticationError, which ray.init raises only with RAY_AUTH_MODE=token
+        untyped.GcsClient(address=address)  # AuthenticationError, which ray.init raises with RAY_AUTH_MODE=token only
         return ray.init(address=address, **quiet)
 
     return _within(join, config.start_limit, f"be reached at {typed}", ended)
