@@ -13,10 +13,10 @@ import numpy as np
 from interplay.env.arrays import Float64Array
 from interplay.evaluation.continuation_player import ContinuationResult
 from interplay.evaluation.estimates import (
-    CONFIDENCE,
     RESAMPLES,
     Estimate,
     SuccessCurve,
+    bootstrap_tail,
     repeated_share,
     student_difference,
     success_share,
@@ -107,7 +107,7 @@ def _curve(results: ScenarioResults, reached: Float64Array) -> SuccessCurve:
     moments = np.arange(results.steps + 1)
     by_scenario = (reached[:, :, None] <= moments).mean(1)  # [scenarios, steps + 1]
     draws = np.random.default_rng(SCENARIO_BOOTSTRAP_SEED).integers(0, len(reached), (RESAMPLES // 4, len(reached)))
-    tail = (1 - CONFIDENCE) / 2
+    tail = bootstrap_tail(len(reached))
     share, alike = by_scenario.mean(0), np.ptp(by_scenario, axis=0) == 0
     bounds = np.quantile(by_scenario[draws].mean(1), [tail, 1 - tail], axis=0)
     low, high = np.where(alike, wilson_bounds(share * len(reached), len(reached)), bounds)  # see `repeated_share`

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -138,6 +139,34 @@ def test_resamples_without_any_success_show_no_difference() -> None:
     assert estimates.paired_bootstrap([1, 0, 0], [1, 0, 0], rng(), statistic=estimates.mean_ratio) == Estimate(
         1.0, 1.0, 1.0, 3
     )
+
+
+@pytest.mark.parametrize(("n", "t"), [(2, 12.706), (10, 2.2622), (51, 2.0086)])  # t of n - 1 degrees of freedom, 0.975
+def test_the_percentiles_of_a_bootstrap_give_a_mean_the_width_of_students_interval(n: int, t: float) -> None:
+    assert estimates.bootstrap_tail(n) == pytest.approx(NormalDist().cdf(-t * math.sqrt(n / (n - 1))), rel=1e-3)
+    two_tasks = NormalDist().cdf(-t * math.sqrt((n + 1) / (n - 1)))
+    assert estimates.bootstrap_tail(n + 1, strata=2) == pytest.approx(two_tasks, rel=1e-3)
+    assert estimates.bootstrap_tail(4000) == pytest.approx(0.025, rel=2e-3)
+
+
+def test_the_interval_of_few_episodes_covers_the_truth() -> None:
+    """Judgments of six episodes whose shares differ; plain percentiles cover the mean share in 83% of the cases."""
+    source, covered = rng(), 0
+    for _ in range(300):
+        trials = source.integers(5, 31, 6)
+        found = estimates.pooled_share(source.binomial(trials, source.beta(4, 2, 6)), trials, source)
+        covered += found.low <= 4 / 6 <= found.high
+    assert covered > 0.87 * 300
+
+
+def test_the_interval_of_an_auc_is_as_wide_as_its_smaller_group_demands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With six successes among a hundred failures, plain percentiles cover an area of 0.75 in 86% of the cases, and
+    those of six episodes in 94%."""
+    scores, outcomes = rng().normal(size=106), np.arange(106) < 6
+    found = estimates.auc(scores, outcomes, rng())
+    monkeypatch.setattr(estimates, "bootstrap_tail", lambda *asked: {(6, 1): 0.025}[asked])
+    plain = estimates.auc(scores, outcomes, rng())
+    assert found.low < plain.low < plain.high < found.high
 
 
 def test_strata_keep_the_number_of_episodes_of_each_task() -> None:

@@ -67,11 +67,11 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
 
 
 def test_a_degenerate_interval_is_explained() -> None:
-    few = ReportData(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
-    for finding in headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
-        assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
-    assert "95% interval of the ratio 1.33 to ∞" in headlines(few)[0].sentence
-    assert "<td>0.25</td>" in render_page(few)
+    few = ReportData(probes=replace(probes(0.25, 1.0, n=6), joint=("go",)))
+    for finding in headlines(few)[:2]:  # five differ: a coin lands five times alike in 2 of 32
+        assert "no clear difference, as too few episodes differ for the sign test (p = 0.062)" in finding.sentence
+    assert "95% interval of the ratio 1.50 to ∞" in headlines(few)[0].sentence
+    assert "<td>0.062</td>" in render_page(few)
     even = ReportData(probes=probes(0.5, 0.5))
     assert "too few" not in headlines(even)[0].sentence
 
