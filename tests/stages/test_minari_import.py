@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from minari.data_collector.episode_buffer import EpisodeBuffer
+from minari.data_collector import EpisodeBuffer
 from minari_files import bot_policy, played, random_policy, storable, write
 from minigrid.wrappers import FullyObsWrapper
 from tiny_runs import AGENT, SHORT, opened, refused, tiny
