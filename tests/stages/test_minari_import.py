@@ -400,7 +400,7 @@ def test_the_commands_of_the_page_import_episodes_and_train_on_them(
     env = gymnasium.make("BabyAI-GoToLocal-v0")
     write("babyai/bot-v0", env, [played(env, BIG + seed, bot_policy()) for seed in range(20)])
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    block, _ = re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)  # the other one exports
     commands = [line.split()[1:] for line in block.splitlines()]
     assert [verb for verb, *_ in commands] == ["import", "clone", "mark", "reward"]
     for words in commands:
