@@ -6,9 +6,11 @@ An episode of T steps has T + 1 observations. In `infos`, row 0 is about the res
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
+import shutil
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +38,8 @@ ID = re.compile(r"(?:[-\w][-\w/]*[-\w]/)?[-\w]+-v\d+", re.ASCII)  # of a dataset
 ROOT_VARIABLE = "MINARI_DATASETS_PATH"  # Minari's own folder
 PRINTABLE = "".join(map(chr, range(32, 127)))
 MISSION_LENGTH = 1000  # characters of a text in a space that Minari can't store
+SPARE_BYTES = 16 * 2**20  # kept free on the disk, for the structure of the file and its description
+TEXT_BYTES = 64  # of a text in HDF5, without its characters
 # Of what Minari misses in a dataset, which is known here to be absent.
 EXPECTED_WARNINGS = r"`(author|author_email|code_permalink|eval_env)` is set to None|env_spec is None"
 
@@ -238,7 +242,12 @@ class MinariWriter:
         self.episodes = self.steps = 0
 
     def add(self, rows: MinariRows) -> None:
-        """Appends an episode."""
+        """Appends an episode.
+
+        Raises:
+            OSError: the disk may lack the space for it.
+        """
+        self._check_space(_size([rows.observations, rows.actions, rows.infos]))
         steps = len(rows.rewards)
         terminations, truncations = np.zeros(steps, np.bool_), np.zeros(steps, np.bool_)
         terminations[-1], truncations[-1] = rows.terminated, rows.truncated
@@ -256,19 +265,41 @@ class MinariWriter:
             self._dataset.storage.update_episode_metadata([dict(rows.metadata)], [self.episodes])
         self.episodes, self.steps = self.episodes + 1, self.steps + steps
 
+    def _check_space(self, size: int) -> None:
+        """Checks that the disk is not full after an episode: HDF5 would end this process with a segmentation fault."""
+        needed, folder = 2 * size + SPARE_BYTES, self._dataset.storage.data_path  # twice: its chunks are filled up
+        if shutil.disk_usage(folder).free < needed:
+            problem = f"{os.strerror(errno.ENOSPC)} for the next episode, which may need {needed / 2**20:.0f} MB"
+            raise OSError(errno.ENOSPC, problem, str(get_dataset_path()))
+
+
+def _size(value: Any) -> int:
+    """Bytes of rows, estimated for those that are no arrays."""
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value))
+    if isinstance(value, str):
+        return TEXT_BYTES + 4 * len(value)
+    return int(np.asarray(value).nbytes)
+
 
 def check_dataset(named: str, *, overwrite: bool) -> Path:
     """The folder of a dataset that is to be written.
 
     Raises:
-        ValueError: it is no id of Minari, or the dataset exists and is not to be replaced.
+        ValueError: it is no id of Minari, its place is taken, or the dataset exists and is not to be replaced.
     """
     if not ID.fullmatch(named):
         raise ValueError(
-            f"{named!r} is no id of a Minari dataset: type NAME-vNUMBER, or FOLDER/NAME-vNUMBER, of letters, digits, - "
-            "and _, as house/recordings-v0"
+            f"{named!r} is no id of a Minari dataset: type NAME-vNUMBER, or FOLDER/NAME-vNUMBER with 2 characters or "
+            "more as folder, of letters, digits, - and _, as house/recordings-v0"
         )
-    folder = Path(get_dataset_path(named))
+    folder, root = Path(get_dataset_path(named)), Path(get_dataset_path())
+    inside = [each for each in folder.parents if each.is_relative_to(root) and (each / "data").exists()]
+    if inside or (folder.exists() and not (folder / "data").exists()):
+        taken = f"{inside[0]} is a dataset" if inside else f"{folder} is a folder of datasets, or of other files"
+        raise ValueError(f"the Minari dataset {named} can't be written, because {taken}: type another id")
     if folder.exists() and not overwrite:
         raise ValueError(
             f"the Minari dataset {named} exists already ({folder}), and nothing is changed: type another number after "

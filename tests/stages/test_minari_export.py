@@ -23,7 +23,7 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.env import registry
 from interplay.env.gymnasium_world import GymnasiumConfig, GymnasiumWorld
-from interplay.env.minari_export import OwnObservations, solver_form, writing
+from interplay.env.minari_export import MinariRows, OwnObservations, solver_form, writing
 from interplay.env.not_reenacted import NotReenacted
 from interplay.env.world import Action, Component, Start, WorldSpec
 from interplay.episodes.decoded_episode import resimulate
@@ -429,10 +429,12 @@ def test_an_episode_that_begins_in_the_middle_has_no_seed_and_a_time_limit_trunc
     world, whole = cartpole(5)
     rows = own_rows(world, whole)
     assert (rows.seed, rows.terminated, rows.truncated) == (5, False, True)
+    assert export_stage._solver_rows(world, whole).seed == 5
     world, later = cartpole(5, before=3)
     rows = own_rows(world, later)
     assert rows.seed is None, "a reset with it would not lead to the first observation"
     np.testing.assert_array_equal(rows.observations, later.vectors["solver"])
+    assert export_stage._solver_rows(world, later).seed is None
 
 
 def test_an_episode_of_another_course_is_not_exported() -> None:
@@ -540,6 +542,18 @@ def test_an_id_that_minari_would_not_read_is_refused(
     assert f"{name!r} is no id of a Minari dataset: type NAME-vNUMBER" in said
 
 
+def test_a_place_that_another_folder_takes_is_refused(
+    tmp_path: Path, house: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also with export.minari.overwrite, which would otherwise remove the datasets in it."""
+    export(house, "all-v0/first-v0", "export.minari.episodes=1")
+    before = digest(tmp_path / "datasets")
+    for name, words in (("all-v0", "is a folder of datasets"), ("all-v0/first-v0/second-v0", "first-v0 is a dataset")):
+        typed = ["minari", name, *tiny(house, "export.minari.overwrite=true", house=HOUSE)]
+        assert words in refused("export", typed, capsys)
+    assert digest(tmp_path / "datasets") == before
+
+
 def test_observations_of_an_environment_need_one(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["minari", "house/x-v0", *tiny(house, "export.minari.observations=environment", house=HOUSE)]
     assert "is for Gymnasium worlds, and this one is playhouse" in refused("export", words, capsys)
@@ -565,6 +579,33 @@ def test_spaces_that_minari_lacks_are_refused(tmp_path: Path) -> None:
     ):
         pass
     assert not [*(tmp_path / "datasets").iterdir()]
+
+
+def test_an_episode_for_which_the_disk_has_no_space_is_not_begun(tmp_path: Path) -> None:
+    """HDF5 ends the process on a full disk, so that it could remove nothing and say nothing."""
+    form = replace(solver_form(spec(), ()), observations=spaces.Box(0, 255, (2, 2, 3), np.uint8))
+    picture = np.broadcast_to(np.uint8(0), (3, 10**5, 10**5, 3))  # 90 GB without its memory
+    rows = MinariRows(np.broadcast_to(picture, (10**5, *picture.shape)), [1] * 2, np.zeros(2), False, True, None)
+    with (
+        pytest.raises(OSError, match=r"No space left on device for the next episode, which may need \d+ MB"),
+        writing("some/huge-v0", form, overwrite=False, jpeg=False, metadata={}, description="none") as writer,
+    ):
+        writer.add(rows)
+    assert not [*(tmp_path / "datasets").iterdir()]
+
+
+def test_a_dataset_that_another_program_has_written_in_the_meantime_stays(tmp_path: Path) -> None:
+    rows = MinariRows({"vector": np.zeros((3, 2), np.float32)}, [1] * 2, np.zeros(2), False, True, None)
+    form, other = solver_form(spec(), ()), tmp_path / "datasets/some/rows-v0/data"
+    with (
+        pytest.raises(ValueError, match="some/rows-v0 exists already"),
+        writing("some/rows-v0", form, overwrite=False, jpeg=False, metadata={}, description="none") as writer,
+    ):
+        writer.add(rows)
+        other.mkdir(parents=True)
+        (other / "mine").touch()
+    assert [each.name for each in other.iterdir()] == ["mine"]
+    assert [each.name for each in (tmp_path / "datasets").iterdir()] == ["some"]
 
 
 def spec() -> WorldSpec:
