@@ -347,7 +347,7 @@ def test_a_dataset_that_exists_is_replaced_on_request_only(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")], ids=["Ctrl-C", "full"])
-def test_an_export_that_is_stopped_leaves_nothing_and_the_dataset_before_it(
+def test_an_export_writes_episode_by_episode_and_when_stopped_leaves_nothing(
     tmp_path: Path, house: Path, monkeypatch: pytest.MonkeyPatch, error: Any
 ) -> None:
     export(house, "house/kept-v0", "export.minari.episodes=1")
@@ -356,7 +356,8 @@ def test_an_export_that_is_stopped_leaves_nothing_and_the_dataset_before_it(
 
     def stopped(*arguments: Any) -> Any:
         if next(reads) == 3:
-            assert [*(tmp_path / "datasets").glob(".interplay-export.*/*/*/data/main_data.hdf5")]
+            (file,) = (tmp_path / "datasets").glob(".interplay-export.*/*/*/data/main_data.hdf5")
+            assert len(minari.MinariDataset(file.parent)) == 3, "each episode is written before the next one is read"
             raise error
         return read(*arguments)
 
