@@ -38,8 +38,9 @@ from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
-from interplay.stages.stage_config import CORPORA, CorpusConfig
+from interplay.stages.stage_config import CORPORA, MINARI, CorpusConfig
 from interplay.stages.stage_folder import MissingResults, StageConflict
+from interplay.stages.studio_config import ExportConfig
 from interplay.stages.training_loop import Diverged
 from interplay.video.writer import EncoderFailed
 
@@ -244,6 +245,8 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
     takes = VERBS[verb].takes
     if takes == "corpus":
         return replace(config, corpus=_corpus(config.corpus, named))
+    if takes == "export":
+        return replace(config, export=_export(config.export, named))
     if len(named) > 1:
         raise SettingsError([f"{verb} takes one {takes}, got {len(named)}: {', '.join(named)}"])
     if takes == "round":
@@ -259,10 +262,26 @@ def _refuse_set_by_verb(verb: str, config: Config, typed: Collection[str]) -> No
     """Refuses a typed setting for which the verb has a value of its own."""
     if verb == "round" and "run.round" in typed:
         raise SettingsError([f"round {config.run.round} names the round already; leave run.round out"])
+    if verb == "export":
+        _refuse_other_export(config.export, typed)
     if verb == "orderings" and "run.seed" in typed:
         seeds = ",".join(map(str, config.orderings.seeds))
         raise SettingsError(
             [f"orderings runs the seeds of orderings.seeds=[{seeds}]; set that, and leave run.seed out"]
+        )
+
+
+def _refuse_other_export(config: ExportConfig, typed: Collection[str]) -> None:
+    """Refuses typed settings of the tables where a Minari dataset is written, and those of a dataset without one."""
+    own = {name for name in typed if name.startswith("export.")}
+    of_dataset = {name for name in own if name.startswith("export.minari")}
+    if "export.minari.dataset" in typed:
+        raise SettingsError([f"type the id of the dataset after the verb, as: export {MINARI} house/recordings-v0"])
+    if config.minari.dataset and (others := sorted(own - of_dataset)):
+        raise SettingsError([f"{', '.join(others)} is about tables, and export {MINARI} writes none: leave it out"])
+    if not config.minari.dataset and of_dataset:
+        raise SettingsError(
+            [f"{', '.join(sorted(of_dataset))} is about a Minari dataset: type export {MINARI} DATASET with it"]
         )
 
 
@@ -290,6 +309,19 @@ def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:
             ]
         )
     return replace(config, name=named[0], path=named[1])
+
+
+def _export(config: ExportConfig, named: Sequence[str]) -> ExportConfig:
+    if not named:
+        return replace(config, minari=replace(config.minari, dataset=""))
+    if len(named) != 2 or named[0] != MINARI:
+        raise SettingsError(
+            [
+                "export takes no words, for the tables of the studio, or minari and the id of a dataset to write, as: "
+                f"export {MINARI} house/recordings-v0; got {named}"
+            ]
+        )
+    return replace(config, minari=replace(config.minari, dataset=named[1]))
 
 
 def _person(named: Sequence[str]) -> str:

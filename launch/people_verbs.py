@@ -1,4 +1,4 @@
-"""The verbs about people of a studio: `invite`, `forget` and `export`."""
+"""The verbs about people of a studio: `invite` and `forget`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from interplay.core.counted import counted
 from interplay.launch.opened_run import refuse_missing
 from interplay.launch.served_run import served_run
 from interplay.launch.traceback_file import NAME as ERRORS
 from interplay.stages.config import Config
-from interplay.studio.exports.export_tables import export
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.people.own_data_routes import erase, kept_of
 from interplay.studio.people.person import RESEARCHER
@@ -89,25 +87,3 @@ def forget(config: Config) -> int:
     )
     sys.stdout.write(f"All of it is deleted.\n{trace}")
     return 0
-
-
-def export_people(config: Config) -> int:
-    """Writes the studio's tables, and lists the recordings that were left out. The exit code is 1 if there are any.
-
-    Raises:
-        ValueError: there is no such run, or no studio has served it.
-    """
-    refuse_missing(config)
-    wanted, root = config.export, config.run.root
-    folder = Path(wanted.folder) if wanted.folder else root / "studio" / "export"
-    rate = served_run(config).rate
-    rows, unread = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
-    lines = [f"  {name}.{wanted.format}: {counted(count, 'row')}\n" for name, count in rows.items()]
-    sys.stdout.write(f"Into {folder.resolve()}:\n{''.join(lines)}")
-    if not unread:
-        return 0
-    left_out = "".join(f"  {problem}\n" for problem in unread)
-    sys.stderr.write(
-        f"{len(unread)} recordings can't be read and were left out, except their marks and assignments:\n{left_out}"
-    )
-    return 1

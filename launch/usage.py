@@ -17,7 +17,7 @@ from interplay.launch.verbs import SWEEP, SWEPT, VERBS, VerbHelp
 
 HELP = ("-h", "--help", "help")
 TAKES = {"": "", "episode": "[EPISODE] ", "round": "NUMBER ", "corpus": "NAME FOLDER ", "person": "PERSON ",
-         "setting": "[NAME] "}  # fmt: skip
+         "setting": "[NAME] ", "export": "[minari DATASET] "}  # fmt: skip
 KNOWN: Mapping[str, VerbHelp] = {**VERBS, "sweep": SWEEP}
 
 

@@ -43,7 +43,7 @@ class Verb(VerbHelp):
 
     act: Callable[[Config], int] | LazyFunction
     # What a word that is not a setting names.
-    takes: Literal["", "episode", "round", "corpus", "person", "setting"] = ""
+    takes: Literal["", "episode", "round", "corpus", "person", "setting", "export"] = ""
     swept: bool = False  # whether `interplay sweep` runs it: its results depend on the settings of training
 
     def load(self) -> Callable[[Config], int]:
@@ -235,10 +235,11 @@ VERBS: Mapping[str, Verb] = {
         example="p-7qk2mz run.name=mine",
     ),
     "export": Verb(
-        "write what people did at the run's studio as tables, without their identities",
-        LazyFunction("people_verbs", "export_people"),
+        "write what people did at the run's studio as tables; episodes for other libraries: export minari DATASET",
+        LazyFunction("export_verb", "export"),
+        takes="export",
         reads="studio/, store/",
-        writes="studio/export/, or the folder export.folder",
+        writes="studio/export/, or the folder export.folder; with minari a dataset in Minari's folder",
         sections=("export",),
         example="run.name=mine export.format=jsonl",
     ),

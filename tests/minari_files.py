@@ -10,7 +10,7 @@ import gymnasium
 import minari
 import numpy as np
 from gymnasium import spaces
-from minari.data_collector.episode_buffer import EpisodeBuffer
+from minari.data_collector import EpisodeBuffer
 from minigrid.utils.baby_ai_bot import BabyAIBot
 
 Policy = Callable[[gymnasium.Env[Any, Any]], Any]  # the next action

@@ -84,11 +84,12 @@ HOMES = {
         "env/babyai.py",
         "env/gymnasium_ids.py",
         "env/minari_dataset.py",
+        "env/minari_export.py",
         "env/voxel/gymnasium_actions.py",
         "env/voxel/gymnasium_env.py",
     ),
     "minigrid": ("env/babyai.py",),
-    "minari": ("env/minari_dataset.py",),
+    "minari": ("env/minari_dataset.py", "env/minari_export.py"),
     "zmq": ("env/commai/learners",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
     "av": ("video/encode.py",),

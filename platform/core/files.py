@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -94,19 +95,37 @@ def replacing(path: Path, *, durable: bool = True, is_new: bool = False) -> Iter
         sync(path.parent)
 
 
+@contextmanager
+def temporary_folder(parent: Path, name: str) -> Iterator[Path]:
+    """Yields a new hidden folder in `parent`, and removes it on leaving with all that is still in it.
+
+    Folders of this name that killed processes have left are removed first.
+    """
+    remove_leftovers(parent.glob(f".{escape(name)}.*{TEMPORARY_SUFFIX}"))
+    folder = parent / f".{name}.{_process_table()}.{os.getpid()}{TEMPORARY_SUFFIX}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
 def remove_leftovers(temporaries: Iterable[Path]) -> int:
-    """Removes the given temporary files whose process has ended, and returns how many were removed."""
+    """Removes the given temporary files and folders whose process has ended, and returns how many were removed."""
     removed = 0
     for temporary in temporaries:
         with suppress(FileNotFoundError, PermissionError):  # just renamed by its process, or owned by another user
             if _is_left_over(temporary):
-                temporary.unlink()
+                if temporary.is_dir():
+                    shutil.rmtree(temporary)
+                else:
+                    temporary.unlink()
                 removed += 1
     return removed
 
 
 def _is_left_over(temporary: Path) -> bool:
-    """Whether the process that wrote a temporary file of `replacing` has ended.
+    """Whether the process that made a temporary file of `replacing`, or a `temporary_folder`, has ended.
 
     A process of another machine or container can't be looked up: its file counts as left over after `LEFTOVER_SECONDS`
     without a write. So do files of earlier versions, whose names state the process alone.

@@ -33,6 +33,7 @@ def play(
     """Plays every role at random for at most `steps`, until the episode ends; half of the movements are no-ops."""
     for _ in range(steps):
         outcome = world.step(random_actions(world.spec, rng), observers)
+        assert world.ends or not outcome.done, "a world with ends=False ends the episode"
         yield outcome
         if outcome.done:
             return

@@ -31,7 +31,7 @@ from interplay.env.replayed_state import check_actions, json_values, read_state,
 from interplay.env.roles import check_roles
 from interplay.env.spec_checks import is_finite
 from interplay.env.task import TaskSource
-from interplay.env.world import MAX_BINS, Action, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import MAX_BINS, Action, Movement, Outcome, Start, View, World, WorldSpec
 
 logger = logging.getLogger(__name__)
 
@@ -178,6 +178,11 @@ class GymnasiumWorld(World):
         """The actions of the environment."""
         return self._actions.space
 
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """What the world reads, which in MiniGrid has a picture in place of the environment's grid."""
+        return self._observations.space
+
     def movement_of(self, action: Any) -> NDArray[np.int8]:
         """The movement of the solver that is an action of the environment.
 
@@ -185,6 +190,23 @@ class GymnasiumWorld(World):
             ValueError: the action is none of the space, or at none of the bins.
         """
         return np.array([self._actions.bins(action)], np.int8)
+
+    def action_of(self, movement: Movement) -> Any:
+        """The action of the environment that is a movement of the solver."""
+        return self._actions.action([int(chosen) for chosen in movement[0]])
+
+    def history_of(self, state: bytes) -> tuple[int, list[Any]]:
+        """The seed and the actions of the environment that lead to a saved state.
+
+        Raises:
+            ValueError: as `reset` does.
+        """
+        saved = read_state(state, self._identity())
+        return saved["seed"], [self._actions.action(bins) for bins in saved["bins"]]
+
+    def own_environment(self) -> gymnasium.Env[Any, Any]:
+        """A new environment with the settings of this one, which shows what the environment itself shows."""
+        return _make_environment(self.config)
 
     def close(self) -> None:
         self._env.close()

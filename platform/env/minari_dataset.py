@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from minari import MinariDataset, load_dataset
-from minari.dataset.minari_storage import METADATA_FILE_NAME, is_image_space
+from minari.dataset.minari_storage import is_image_space  # not public: the rule by which Minari compresses pictures
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -29,6 +29,7 @@ from interplay.env.world import World
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, AssertionError, NotImplementedError, OSError)
 # What making an environment raises whose package is not installed or has another version.
 NOT_MADE = (gymnasium.error.Error, ImportError, AttributeError, TypeError, ValueError, OSError)
+METADATA = "metadata.json"  # in the folder of a dataset, by the description of Minari's format
 JPEG_ROUNDING = 16  # of 255, by which a pixel may differ that another version of the JPEG library compressed
 OWN_OPTIONS = {"minari_autoseed"}  # options of a reset that are meant for Minari, not for the environment
 
@@ -167,7 +168,7 @@ class MinariEpisodes:
 
 def _open(named: str) -> MinariDataset:
     """The dataset of an id, or of a folder that is a dataset or its folder data."""
-    folders = [folder for folder in (Path(named, "data"), Path(named)) if (folder / METADATA_FILE_NAME).is_file()]
+    folders = [folder for folder in (Path(named, "data"), Path(named)) if (folder / METADATA).is_file()]
     try:
         return MinariDataset(folders[0]) if folders else load_dataset(named)
     except FileNotFoundError as missing:

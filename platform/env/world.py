@@ -205,6 +205,7 @@ class World(ABC):
     """A world that runs one episode at a time. Not thread-safe: create one per lane."""
 
     spec: WorldSpec
+    ends: bool = True  # whether a step may end the episode (`Outcome.done`); False: the caller's time limit alone does
 
     @abstractmethod
     def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:

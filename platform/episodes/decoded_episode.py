@@ -75,6 +75,27 @@ def _rows_from_actions(
     world: World, episode: Episode, observers: Collection[str]
 ) -> Iterator[tuple[int, Mapping[str, View]]]:
     yield 0, world.reset(Start(state=episode.initial_state), observers=observers)
+    for row, outcome in enumerate(_executed(world, episode, observers), 1):
+        yield row, outcome.views
+
+
+def ending(world: World, episode: Episode) -> tuple[bool, bool]:
+    """Whether the last step terminated an episode, and whether a time limit truncated it: that of the world, or that of
+    the recording. The actions are executed again, unless the world ends no episodes.
+
+    Raises: as `resimulate`.
+    """
+    check_same_world(world, episode.meta)
+    if not world.ends:
+        return False, True
+    world.reset(Start(state=episode.initial_state), observers=())
+    *_, outcome = _executed(world, episode, ())
+    terminated = outcome.done and not outcome.truncated
+    return terminated, not terminated
+
+
+def _executed(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Outcome]:
+    """Executes the recorded actions after the reset, and compares each step with the recorded one."""
     frames, last = episode.meta.frames_per_step, episode.meta.steps - 1
     spoken = {role: episode.said(role) for role in episode.actions}
     compared = [role for role in episode.vectors if role not in observers] if world.spec.vector else []
@@ -85,7 +106,7 @@ def _rows_from_actions(
         }
         outcome = world.step(actions, observers=[*observers, *compared] if step == last else observers)
         _check_same_outcome(episode, step, outcome)
-        yield step + 1, outcome.views
+        yield outcome
 
 
 def _check_same_outcome(episode: Episode, step: int, outcome: Outcome) -> None:

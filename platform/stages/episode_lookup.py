@@ -36,7 +36,7 @@ def find_episode(run: Run, named: str) -> FoundEpisode:
     """
     if is_path(named):
         return _at(run, Path(named))
-    with _store(run) as store:
+    with recorded_store(run) as store:
         chosen = _chosen(store, named)
         return FoundEpisode(store.read(chosen), store.marks([chosen]), run.root)
 
@@ -52,11 +52,16 @@ def newest_episodes(run: Run) -> list[str]:
     Raises:
         MissingResults: the run has no episodes.
     """
-    with _store(run) as store:
+    with recorded_store(run) as store:
         return [*_described(store, store.select(EVERY)[-SUGGESTED_EPISODES:]), _all_of(store)]
 
 
-def _store(run: Run) -> EpisodeStore:
+def recorded_store(run: Run) -> EpisodeStore:
+    """The episode store of a run that has recordings.
+
+    Raises:
+        MissingResults: it has none.
+    """
     root = run.root / "store"
     if not (root / "episodes").exists():
         raise MissingResults(

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from interplay.actors.reenactment import Reenactment
-from interplay.env.not_reenacted import NotReenacted
+from interplay.env.not_reenacted import NotReenacted, as_lines, by_reason
 from interplay.env.voxel.corpora.iglu_worlds import read_iglu
 from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
 from interplay.env.voxel.corpora.sessions import ReadCorpus
@@ -20,6 +20,7 @@ from interplay.env.voxel.world import Voxel
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, source_digest
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.stages.minari_extra import naming_extra
 from interplay.stages.run import Run, closes_worlds
 from interplay.stages.stage_config import MINARI
 from interplay.stages.stage_folder import write_json
@@ -96,17 +97,9 @@ def _write_tasks(run: Run, corpus: ReadCorpus) -> tuple[int, int]:
 
 def _import_minari(run: Run) -> str:
     """Imports the episodes of a Minari dataset."""
-    try:
+    with naming_extra(f"import {MINARI}"):
         from interplay.actors.action_replay import ActionReplay
         from interplay.env.minari_dataset import MinariEpisodes
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("interplay"):
-            raise
-        raise ModuleNotFoundError(
-            f"import {MINARI} needs the package {missing.name!r}, which is not installed; type in the checkout: pip "
-            f"install '.[gymnasium,{MINARI}]'",
-            name=missing.name,
-        ) from missing
     config, world = run.config.corpus, run.make_world()
     with closing(MinariEpisodes(config.path, world)) as dataset:
         replay = ActionReplay(world, run.config.env)
@@ -123,11 +116,8 @@ def _import_minari(run: Run) -> str:
         "in the store before, or deleted": len(numbers) - written - len(failed),
         "episodes written": written,
     }
-    left_out = Counter(each.reason for each in failed)
-    examples = {each.reason: str(each) for each in reversed(failed)}  # the first of each
-    rows: list[dict[str, Any]] = [{"what": what, "here": here} for what, here in read.items()]
-    rows += [{"what": what, "here": here, "why": examples[what]} for what, here in left_out.items()]
-    shown = [f"  {row['here']:>7,} {row['what']}{', as ' + row['why'] if 'why' in row else ''}" for row in rows]
+    rows = [*({"what": what, "here": here} for what, here in read.items()), *by_reason(failed)]
+    shown = as_lines(rows)
     if len(failed) == len(numbers):
         raise ValueError("\n".join([f"no episode of the Minari dataset {name} can be imported:", *shown]))
     run.record_config()

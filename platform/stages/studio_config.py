@@ -8,6 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from interplay.stages.live_config import LiveConfig
+from interplay.stages.stage_config import MinariExportConfig
 
 WILDCARDS = ("0.0.0.0", "::")  # hosts that stand for every address of this machine
 
@@ -161,8 +162,10 @@ class ForgetConfig:
 
 @dataclass(frozen=True)
 class ExportConfig:
-    """Where and how the studio's tables are written. `identities`: with the ids of crowd platforms."""
+    """Where and how the studio's tables are written, with `identities` with the ids of crowd platforms; and the Minari
+    dataset of `interplay export minari`."""
 
     folder: str = ""  # empty: studio/export in the run's folder
     format: Literal["csv", "jsonl"] = "csv"  # of the tables
     identities: bool = False  # include the ids of crowd platforms
+    minari: MinariExportConfig = field(default_factory=MinariExportConfig)

@@ -12,7 +12,14 @@ import pytest
 from unreadable_file import unreadable
 
 from interplay.core import files
-from interplay.core.files import LEFTOVER_SECONDS, JsonLines, check_replaceable, replacing, write_whole
+from interplay.core.files import (
+    LEFTOVER_SECONDS,
+    JsonLines,
+    check_replaceable,
+    replacing,
+    temporary_folder,
+    write_whole,
+)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -71,6 +78,28 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_stay
     assert temporary.exists(), "only a write of the same file looks for leftovers"
     write_whole(path, "whole")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["other.json", "stage [1].json"]
+
+
+def test_a_temporary_folder_is_removed_with_its_content_also_after_a_kill(tmp_path: Path) -> None:
+    script = (
+        "import signal, sys; from pathlib import Path; from interplay.core.files import temporary_folder\n"
+        "with temporary_folder(Path(sys.argv[1]), 'work') as folder:\n"
+        "    (folder / 'half').touch(); print(flush=True); signal.pause()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline()
+            (of_other,) = tmp_path.iterdir()
+            with temporary_folder(tmp_path, "work") as folder:
+                (folder / "half").touch()
+                assert of_other.exists() and sorted(tmp_path.iterdir()) == sorted([folder, of_other])
+        finally:
+            process.kill()
+    assert [*tmp_path.iterdir()] == [of_other]
+    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path, "work") as folder:
+        assert folder.exists() and not of_other.exists()
+        raise KeyboardInterrupt
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("name", ["a.json.0123abcd.1.tmp", "a.json.1.tmp"], ids=["another machine", "earlier version"])

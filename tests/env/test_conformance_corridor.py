@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_world import LineWorld
 
 from interplay.env import registry
 from interplay.env.conformance import WorldConformance
+from interplay.env.conformance_checks import play
 from interplay.env.task import Expert
 from interplay.env.world import Action, Outcome, Start, World
 
@@ -271,6 +273,16 @@ def test_a_broken_corridor_fails(name: str, method: Any, corridor: Any) -> None:
 
     checks = [getattr(Suite(), check) for check in dir(Suite) if check.startswith("test_")]
     assert any(_fails(check) for check in checks)
+
+
+def test_a_world_that_says_that_it_ends_no_episode_ends_none() -> None:
+    world = LineWorld(ends_at=3)
+    world.reset(Start(seed=1))
+    assert len([*play(world, 5, np.random.default_rng(1))]) == 3
+    world.ends = False
+    world.reset(Start(seed=1))
+    with pytest.raises(AssertionError, match="ends=False"):
+        [*play(world, 5, np.random.default_rng(1))]
 
 
 def _fails(check: Callable[[], None]) -> bool:

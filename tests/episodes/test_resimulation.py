@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from fake_corridor import ROLES, Corridor, record_episode
 
 from interplay.env.world import Action, Outcome, Start, View
 from interplay.episodes import transcript
-from interplay.episodes.decoded_episode import resimulate
+from interplay.episodes.decoded_episode import ending, resimulate
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Prompt
 from interplay.episodes.recorder import EpisodeRecorder
@@ -36,6 +37,33 @@ def test_stored_pictures_are_not_drawn_again() -> None:
     world = Corridor(poses=False)
     for row, _, _ in resimulate(world, episode, observers=["solver"]):
         assert world.drawn == (2 if row == 10 else 0), "the last views of both roles, whose vectors are compared"
+
+
+@pytest.mark.parametrize("poses", [True, False])
+@pytest.mark.parametrize(
+    ("ends_at", "truncates", "found"),
+    [(None, False, (False, True)), (6, False, (True, False)), (6, True, (False, True))],
+    ids=["the recording stops", "the world ends it", "the world's time limit"],
+)
+def test_how_an_episode_ended_is_known_from_its_actions(
+    poses: bool, ends_at: int | None, truncates: bool, found: tuple[bool, bool]
+) -> None:
+    class Ending(Corridor):
+        def step(self, *arguments: Any, **named: Any) -> Outcome:
+            outcome = super().step(*arguments, **named)
+            return replace(outcome, truncated=outcome.done and truncates)
+
+    world = Ending(poses=poses)
+    world.ends_at = ends_at
+    episode, _, _ = record_episode(world, seed=5, steps=6)
+    assert ending(world, episode) == found
+
+
+def test_the_actions_of_a_world_that_ends_no_episode_are_not_executed_for_it() -> None:
+    episode, _, _ = record_episode(Corridor(), seed=5)
+    world = Corridor()
+    world.ends = False
+    assert ending(world, replace(episode, actions={})) == (False, True)
 
 
 class Changed(Corridor):

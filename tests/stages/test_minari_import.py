@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from minari.data_collector.episode_buffer import EpisodeBuffer
+from minari.data_collector import EpisodeBuffer
 from minari_files import bot_policy, played, random_policy, storable, write
 from minigrid.wrappers import FullyObsWrapper
 from tiny_runs import AGENT, SHORT, opened, refused, tiny
@@ -400,7 +400,7 @@ def test_the_commands_of_the_page_import_episodes_and_train_on_them(
     env = gymnasium.make("BabyAI-GoToLocal-v0")
     write("babyai/bot-v0", env, [played(env, BIG + seed, bot_policy()) for seed in range(20)])
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    block, _ = re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)  # the other one exports
     commands = [line.split()[1:] for line in block.splitlines()]
     assert [verb for verb, *_ in commands] == ["import", "clone", "mark", "reward"]
     for words in commands:

@@ -34,6 +34,8 @@ OUT_OF_SIGHT_M = -1000.0  # drawn position of a setter that is not in the house
 class Playhouse(World):
     """One house at a time. `World` documents the methods."""
 
+    ends = False
+
     def __init__(self, config: PlayhouseConfig) -> None:
         self.config = config
         self.codec = MovementCodec(config.components)

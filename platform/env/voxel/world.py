@@ -49,6 +49,8 @@ class Voxel(World):
         targets: task set that episodes begin with; None: scenes of a few blocks.
     """
 
+    ends = False
+
     def __init__(self, config: VoxelConfig, targets: TaskCollection | None = None) -> None:
         self.config = config
         self.scheme = config.scheme()
