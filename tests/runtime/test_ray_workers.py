@@ -34,15 +34,12 @@ from interplay.reward.reward_server import ServiceEnded
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
-from interplay.runtime.ray.cluster_session import (
-    ClusterSession,
-    ResourceRequest,
-    reserve_resources,
-)
+from interplay.runtime.ray.cluster_session import ClusterSession
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.reward_replicas import Replicas, ScoreRequest
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules

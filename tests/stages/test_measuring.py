@@ -28,8 +28,8 @@ from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.heartbeat import Heartbeat
-from interplay.runtime.ray.cluster_session import WorkerPlacement
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.stages.clone_stage import _vocabulary
 from interplay.stages.clone_stage import build as clone_of
 from interplay.stages.episode_snapshot import freeze_once
