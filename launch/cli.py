@@ -121,6 +121,11 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
     except SettingsError as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
+    return _run_verb(name, typed, config)
+
+
+def _run_verb(name: str, typed: Sequence[str], config: Config) -> int:
+    """Runs a verb and returns the exit code; reports on stderr why it was stopped or has failed."""
     try:
         act = VERBS[name].load()  # without the handlers below: an import could lose the exception of Ctrl-C
         with signals_as_keyboard_interrupt():
@@ -142,24 +147,29 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         sys.stderr.write(f"interplay {name}: {failed}\n{_memory_line(name, config, failed)}")
         return 1
     except USER_ERRORS as error:
-        notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
-        described = _described(error, config.run.root)
-        if isinstance(error, MissingResults) and (near := nearest_run(config.run.root)):  # its name may be mistyped
-            notes += f"  run.name={config.run.root.name} is new.{near}\n"
-        sys.stderr.write(f"interplay {name}: {described}\n{notes}")
-        kept = keep_traceback(config.run.root, typed, error)
-        if kept is not None:
-            sys.stderr.write(f"  where it was raised: {kept}\n")
-        elif not isinstance(error, OSError) and is_of_another_package(error):
-            # For example, a new world has failed in the first command of a run, which has no folder for the traceback.
-            sys.stderr.write("".join(traceback.format_exception(error)))
-        sys.stderr.write(_memory_line(name, config, error))
+        _report_user_error(name, typed, config, error)
         return 1
     except Exception as error:
         if not (line := _memory_line(name, config, error)):
             raise
         sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
         return 1
+
+
+def _report_user_error(name: str, typed: Sequence[str], config: Config, error: Exception) -> None:
+    """Reports an error of `USER_ERRORS` in a line, with its notes and with where its traceback is."""
+    root = config.run.root
+    notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
+    if isinstance(error, MissingResults) and (near := nearest_run(root)):  # the name of the run may be mistyped
+        notes += f"  run.name={root.name} is new.{near}\n"
+    sys.stderr.write(f"interplay {name}: {_described(error, root)}\n{notes}")
+    kept = keep_traceback(root, typed, error)
+    if kept is not None:
+        sys.stderr.write(f"  where it was raised: {kept}\n")
+    elif not isinstance(error, OSError) and is_of_another_package(error):
+        # For example, a new world has failed in the first command of a run, which has no folder for the traceback.
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    sys.stderr.write(_memory_line(name, config, error))
 
 
 def _memory_line(name: str, config: Config, error: Exception) -> str:
