@@ -71,7 +71,7 @@ LINK = (
     "copy the run to another disk, or for a verb that only reads it, as report or replay, make links to its files, as "
     "cp -rs /ABSOLUTE/runs/NAME FOLDER/, and type run.dir=FOLDER"
 )
-ELSEWHERE = "remove or repair it, or type another path"  # where it is no file of the run
+ELSEWHERE = "remove or repair it, or type another path"  # where the file is not one of the run
 REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
@@ -232,7 +232,7 @@ def _sweep(typed: Sequence[str]) -> int:
 def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Config:
     """The configuration of a verb from the words typed after it.
 
-    `swept`: it is one of a sweep, in which a setting needs an effect in some run alone; `sweep` checks that.
+    `swept`: whether it is one run of a sweep, in which a setting may lack an effect in some runs; `sweep` checks that.
 
     Raises:
         SettingsError: see `compose`; or a variant is typed that would not be trained, or a setting without effect.
@@ -250,7 +250,7 @@ def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Confi
 
 
 def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
-    """The configuration with what the words that are no settings name."""
+    """The configuration with what the words that are not settings name."""
     takes = VERBS[verb].takes
     if takes == "corpus":
         return replace(config, corpus=_corpus(config.corpus, named))
@@ -268,7 +268,7 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
 def _refuse_set_by_verb(verb: str, config: Config, typed: Collection[str]) -> None:
     """Refuses a typed setting for which the verb has a value of its own."""
     if verb == "round" and "run.round" in typed:
-        raise SettingsError([f"round {config.run.round} names the round already; leave run.round out"])
+        raise SettingsError([f"the verb round is followed by its number, {config.run.round}; leave run.round out"])
     if verb == "orderings" and "run.seed" in typed:
         seeds = ",".join(map(str, config.orderings.seeds))
         raise SettingsError(

@@ -306,7 +306,7 @@ def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
     line = smoothed(curve)
 
     def draw(axes: Axes) -> None:
-        marker = "o" if len(line.updates) == 1 else None  # one value is no line
+        marker = "o" if len(line.updates) == 1 else None  # a line needs two values
         axes.plot(line.updates, line.values, color=COLORS[0], linewidth=1.4, marker=marker)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.yaxis.set_major_locator(MaxNLocator(4))

@@ -146,7 +146,7 @@ class Painter(Protocol):
 
 
 class PartsMissing(Exception):
-    """A request shows parts of scenes that this process does not have: it is to be sent with all of them."""
+    """A request shows parts of scenes that this process does not have; the sender repeats it with all parts."""
 
 
 class KnownParts:

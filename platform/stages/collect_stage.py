@@ -206,8 +206,11 @@ def _log_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
 
 
 def _has_episodes(run: Run, stage: str) -> bool:
-    """Whether the store has any episode of a recording stage: of its round or, as earlier commits stored those of
-    agents without one, more than `collect` has recorded."""
+    """Whether the store has any episode of a recording stage.
+
+    These are episodes of its round. Earlier versions stored the episodes of agents without a round; for these, whether
+    there are more than `collect` has recorded.
+    """
     collected = run.stage("collect").record()
     before = collected.get("episodes", 0) + collected.get("heldout_episodes", 0)
     with run.store() as store:
@@ -256,8 +259,11 @@ def _recorded_here(
 def _recorded_by_workers(
     run: Run, config: CollectConfig, stage: str, waiting: Sequence[EpisodeNumber], stop: StopRequest
 ) -> Iterator[Episode]:
-    """Records in processes. What is played together, and with one stream of random numbers, does not depend on their
-    number: a scripted solver plays each episode alone, an agent as many as there are lanes."""
+    """Records in processes.
+
+    Which episodes are played together, and share a stream of random numbers, does not depend on the number of
+    processes: a scripted solver plays each episode alone, an agent as many as there are lanes.
+    """
     alone = config.solver == "scripted"
     size = 1 if alone else config.lanes
     everything = interleaved({"train": config.episodes, "heldout": config.heldout})

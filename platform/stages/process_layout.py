@@ -92,7 +92,7 @@ def demonstration_source(
 
 
 def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:
-    """Advice if rounding changes the number of lanes that `setting`, a share of lanes, has; None if it hardly does.
+    """Advice if rounding changes the number of lanes of `setting`, a share of lanes, by much; else None.
 
     Args:
         whole: that share of the lanes of a batch.

@@ -65,8 +65,8 @@ def map_in_processes(
 ) -> Iterator[_Result]:
     """Yields the result of each unit, in the order of the units, whichever process computed it.
 
-    Processes ignore Ctrl-C and a closed terminal, which reach all of a terminal: the caller decides, by two functions
-    that it passes. They end with this process, also if it is killed.
+    The processes ignore Ctrl-C and a closed terminal, which reach all processes of a terminal; the caller decides by
+    `stopped` and `overdue`. They end with this process, also if it is killed.
 
     Args:
         make: called in each process before its first unit; returns the function of a unit. Its argument returns True
@@ -151,8 +151,8 @@ def _deadline(give_up: Event, overdue: IsStopped) -> IsStopped:
 class FunctionProcess(Generic[_Unit, _Result]):
     """A process that calls one function, for one request after another.
 
-    It ignores signals, which reach all processes of a terminal or of a group: this process decides. It ends with this
-    process, also if that is killed.
+    It ignores signals, which reach all processes of a terminal or of a group; the process that started it decides. It
+    ends with that process, also if that is killed.
     """
 
     def __init__(self, make: Callable[[], Callable[[_Unit], _Result]], origin: Origin) -> None:

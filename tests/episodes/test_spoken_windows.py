@@ -68,9 +68,9 @@ def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
     drawn(reader, 7)
     resumed.load_state(json.loads(json.dumps(reader.state())))
     assert places(reader) == places(resumed)
-    with pytest.raises(ValueError, match="this cursor is of other windows"):
+    with pytest.raises(ValueError, match="the checkpoint has a position in other windows"):
         reader_of(snapshot, 6).load_state(reader.state())
-    with pytest.raises(ValueError, match="this cursor is of other windows"):
+    with pytest.raises(ValueError, match="the checkpoint has a position in other windows"):
         reader_of(snapshot, 5, role="setter").load_state(reader.state())
 
 

@@ -283,7 +283,7 @@ def test_other_replicas_serve_external_clients_after_one_is_given_up(
     for number in range(3):
         assert (score(replicas, number).reward == 2 * number).all()
     assert [worker.restarts for worker in workers] == [3, 0]
-    assert "actor-0 is given up; 1 others go on" in caplog.text
+    assert "actor-0 is given up; 1 others continue" in caplog.text
     assert "no room for the reward model" in caplog.text
 
 

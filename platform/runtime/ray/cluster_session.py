@@ -256,7 +256,7 @@ def check_reachable(address: str, typed: str) -> None:
         with socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS) as connection:
             connection.sendall(HTTP2_GREETING)
             answer = connection.recv(HTTP2_HEADER_BYTES, socket.MSG_WAITALL)
-    except (OSError, UnicodeError) as error:  # UnicodeError: of a host that is no name, as "a..b"
+    except (OSError, UnicodeError) as error:  # UnicodeError: of a host that is not a valid name, as "a..b"
         raise ClusterError(
             f"no Ray cluster answers at {typed} ({error}); is its head running (ray start --head), and does a firewall "
             "let this machine through? Without runtime.address a cluster is started here"

@@ -88,7 +88,7 @@ class LearnerHost(WorkerProcess):
         counted_restarts: int,
     ) -> None:
         super().__init__(LEARNER, folder, crashes, config, threads=config.threads)
-        # The driver requests stops. After this signal Ray would answer no further call, until the stage has ended.
+        # The driver requests stops. After this signal Ray would not answer calls until the stage has ended.
         signal.signal(signal.SIGTERM, lambda number, frame: None)
         self._stderr = StderrRelay(is_tty)
         sys.stderr = self._stderr

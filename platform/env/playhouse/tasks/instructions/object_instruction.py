@@ -195,7 +195,7 @@ def described_groups(
     """Returns the groups of one color, one category or one attribute, or of any objects.
 
     A group is all objects of a description if their number is in `counts` and all of them fit; with `subsets` also
-    `counts` of them if the description has more and as many fit. Objects that another player holds are no candidates.
+    `counts` of them if the description has more and as many fit. Objects that another player holds are left out.
     """
     loose = [thing for thing in context.facts.things if not thing.furniture]
     groups: list[ObjectGroup] = []
