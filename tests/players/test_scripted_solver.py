@@ -68,7 +68,7 @@ def test_one_that_gives_up_stops_and_is_finished() -> None:
     assert path[-1] == 4 and len(path) == 3 + 4
 
 
-def test_a_slip_rests_for_a_step() -> None:
+def test_a_drop_takes_a_step() -> None:
     path, _ = play(replace(FAULTLESS, drop_chance=1.0))
     assert path[3:9] == [1, 2, 3, 3, 4, 5]
 
