@@ -184,7 +184,7 @@ def seed_curves(
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> SvgFigure:
+def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], caption: str) -> SvgFigure:
     """Utility along one episode; triangles for marks, flags for utterances, letters at the pictures' times."""
     seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
 
@@ -217,7 +217,7 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
         if trace.marks:
             axes.legend(loc="best")
 
-    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
+    return SvgFigure(_svg(draw, "", wide=True), caption, wide=True)
 
 
 def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> SvgFigure:

@@ -138,7 +138,7 @@ class InferenceWorker(Worker):
 
     def _build(self, make: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         self._queue: BatchingQueue[DecisionRequest, DecisionResponse] = BatchingQueue(
-            key=lambda request: (request.version, request.greedy),
+            key=lambda request: request.version,
             size=lambda request: request.lanes,
             max_size=MAX_BATCH_LANES,
         )
