@@ -117,7 +117,7 @@ def test_instructions_are_what_is_not_answered_in_words(tmp_path: Path) -> None:
     assert {(w.start, w.stop) for w in drawn(reader, 60, rows=4)} == {(at, at + 4) for at in (0, 1, 2, 20, 21, 22)}
 
 
-def test_questions_alone_are_no_instructions(tmp_path: Path) -> None:
+def test_questions_alone_are_not_instructions(tmp_path: Path) -> None:
     snapshot = with_dialogue(tmp_path, (0, "setter"), (4, "solver"))
     with pytest.raises(ValueError, match=r"no instruction to the solver.*around_instructions=0"):
         instruction_moments(snapshot, "solver", 3)

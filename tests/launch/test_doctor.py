@@ -133,7 +133,7 @@ def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
             assert wanted in capsys.readouterr().err
     assert main(["reward", f"run.dir={tmp_path}", *named]) == 1
     said = capsys.readouterr().err
-    assert said and wanted not in said and "set clone.dataset.drawn_by=actor" not in said, "the clone is no part of it"
+    assert said and wanted not in said and "set clone.dataset.drawn_by=actor" not in said, "the clone is not part of it"
     (voxel,) = doctor.devices_of_stages(compose(["env=voxel", *named]))
     assert "draws pictures of the Playhouse only, not of voxel" in voxel.seen
     on_ray = ["runtime=ray", "runtime.address=ray://head:10001", *named]

@@ -53,7 +53,7 @@ def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
 
 
 def test_hydra_parses_its_arguments_where_argparse_checks_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Python 3.14 does, for Hydra's help of --shell-completion, which is no string."""
+    """As Python 3.14 does, for Hydra's help of --shell-completion, which is not a string."""
     parser = argparse.ArgumentParser
     add = parser.add_argument
 

@@ -60,7 +60,7 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["run.seed=1,2"], "type interplay sweep VERB run.seed=1,2 to run a verb with each"),
     ],
 )
-def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
+def test_words_that_are_not_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
     (told,) = problems(*typed)
     assert told.endswith(says)
 

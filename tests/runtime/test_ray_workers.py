@@ -366,7 +366,7 @@ def test_a_version_that_a_restarted_replica_cannot_load_is_an_error(
         wait_for_score(replicas, replicas.answer(other))
 
 
-def test_a_stage_error_that_cannot_be_unpickled_is_no_loss_of_the_learner() -> None:
+def test_a_stage_error_that_cannot_be_unpickled_is_not_a_loss_of_the_learner() -> None:
     error = RayError.from_bytes(
         RayTaskError("run", "a traceback: world says no", fake_workers.UnpicklableError("world", "no")).to_bytes()
     )

@@ -30,7 +30,7 @@ def test_reinforcement_refuses_it_before_it_plays(
     assert "actors.device=cuda:63 is not available" in said
 
 
-def test_a_name_that_is_no_device_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_is_not_a_device_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"actors\.device must be one of auto, cpu, cuda"):
         opened(tiny(tmp_path, "actors.device=gpu"))
 

@@ -285,7 +285,7 @@ def test_a_stage_keeps_the_agent_that_it_began_with(
     assert any("has been trained again since" in each for each in json.loads(summary.read_text())["outdated"])
 
 
-def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
+def test_a_damaged_checkpoint_is_not_an_agent_that_was_trained_since(
     evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(evaluated, tmp_path)

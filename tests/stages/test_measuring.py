@@ -91,7 +91,7 @@ def measured(run: Run, snapshot: Snapshot, rewards: RewardSource) -> list[float]
     return measure(export_weights(start_from(run, run.config.reinforce.start)[0]), 3)
 
 
-def test_no_held_out_episodes_are_no_measurement(
+def test_no_held_out_episodes_give_no_measurement(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(rewarded, tmp_path)
