@@ -151,9 +151,7 @@ def warn_of_newer_data(
         )
 
 
-def newer_data(
-    run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
-) -> dict[str, int]:
+def newer_data(run: Run, name: str, where: EpisodeFilter, raters: Collection[str], share: float) -> dict[str, int]:
     """The numbers of episodes, and of marks where they count, that the stage `name` could learn from now and that its
     snapshot lacks. The arguments are those of `freeze_once`."""
     frozen, where = Snapshot(run.snapshot_path(name)), _of_round(run, where)

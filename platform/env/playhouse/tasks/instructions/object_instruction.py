@@ -190,7 +190,7 @@ class ObjectGroup:
 
 
 def described_groups(
-    context: TaskContext, counts: Sequence[int], fits: Callable[[Thing], bool] = lambda _: True, *, subsets: bool = True
+    context: TaskContext, counts: Sequence[int], fits: Callable[[Thing], bool], *, subsets: bool = True
 ) -> list[ObjectGroup]:
     """Returns the groups of one color, one category or one attribute, or of any objects.
 
