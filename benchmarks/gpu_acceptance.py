@@ -131,7 +131,7 @@ def requests(agent: Agent, lanes: int) -> list[DecisionRequest]:
         seen = {key: arrays[key][:1, own] for key in agent.layout.observations(0, 0)}
         zeros = torch.zeros(seen["first"].shape[1], width).numpy()
         random = torch.Generator().manual_seed(start).get_state().numpy()
-        made.append(DecisionRequest(seen, RecurrentState(zeros, zeros), random, 1, False))
+        made.append(DecisionRequest(seen, RecurrentState(zeros, zeros), random, 1))
     return made
 
 

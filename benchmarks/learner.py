@@ -9,7 +9,7 @@ Unrolls are random, half rollouts and half demonstrations, with pictures of 72x9
 of a size take turns, so that noise of the machine affects them equally; the best time is the cost of the code (on a
 CPU, in CPU seconds). FlopCounterMode counts the arithmetic once, without recomputation; the device's peak is its best
 product of two large matrices in the same precision, measured here. Launches are the kernels, copies and graphs that the
-host launches in an update, by torch's profiler; on a CPU, the ATen operations that are no views. On a GPU the learner
+host launches in an update, by torch's profiler; on a CPU, the ATen operations that are not views. On a GPU the learner
 is first compared with one on the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy
 are needed: make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
 """
@@ -104,7 +104,7 @@ class Row:
     best: float  # seconds of an update
     median: float
     frames: float  # learned from per second, at best
-    rows: float  # through the network per second: the last row of a rollout lane is no frame
+    rows: float  # through the network per second: the last row of a rollout lane is not a frame
     gflop: float  # per row, forward and backward
     share: float  # of the device's measured peak in this precision
     memory: float | None  # peak GB on a GPU; None on a CPU

@@ -35,7 +35,6 @@ from interplay.runtime.batch_sources import BatchBuffers
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import RANK, ResourceRequest, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.rank_zero import RankWorkers
 from interplay.runtime.ray.unroll_parts import (
@@ -46,6 +45,7 @@ from interplay.runtime.ray.unroll_parts import (
     concatenate_parts,
     lanes_of_rank,
 )
+from interplay.runtime.ray.worker_placement import RANK, ResourceRequest, reserve_resources
 
 STEPS = 50
 HEIGHT, WIDTH = 72, 96

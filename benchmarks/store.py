@@ -160,7 +160,7 @@ def first_unroll(run: Run, snapshot: Snapshot, layout: Layout) -> Report:
         config=config,
         rng=np.random.default_rng(0),
     )
-    for array in actor._blocks[0].values():  # touch the pages of the batch, which are no part of the readers' memory
+    for array in actor._blocks[0].values():  # touch the pages of the batch, which do not count as memory of the readers
         array.fill(0)
     seconds: list[float] = []
     before = resident()

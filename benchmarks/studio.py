@@ -274,7 +274,7 @@ def recorded(folder: Path, episodes: int) -> Path:
     (studies / "marks-v1.json").write_text(study.model_dump_json())
     world = run.make_world()
     world.reset(Start(seed=1))
-    world.picture(world.spec.solver, *SIZE)  # compiles the renderer, which is no part of what is measured
+    world.picture(world.spec.solver, *SIZE)  # compiles the renderer, which is not measured
     world.close()
     return run.root
 

@@ -72,7 +72,7 @@ LINK = (
     "copy the run to another disk, or for a verb that only reads it, as report or replay, make links to its files, as "
     "cp -rs /ABSOLUTE/runs/NAME FOLDER/, and type run.dir=FOLDER"
 )
-ELSEWHERE = "remove or repair it, or type another path"  # where it is no file of the run
+ELSEWHERE = "remove or repair it, or type another path"  # where the file is not one of the run
 REMEDIES = {errno.ENOSPC: FREE, errno.EDQUOT: FREE, errno.EACCES: ALLOW, errno.EPERM: ALLOW, errno.EROFS: LINK}
 
 
@@ -122,6 +122,11 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
     except SettingsError as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
+    return _run_verb(name, typed, config)
+
+
+def _run_verb(name: str, typed: Sequence[str], config: Config) -> int:
+    """Runs a verb and returns the exit code; reports on stderr why it was stopped or has failed."""
     try:
         act = VERBS[name].load()  # without the handlers below: an import could lose the exception of Ctrl-C
         with signals_as_keyboard_interrupt():
@@ -143,24 +148,29 @@ def main(arguments: Sequence[str] | None = None, *, swept: bool = False) -> int:
         sys.stderr.write(f"interplay {name}: {failed}\n{_memory_line(name, config, failed)}")
         return 1
     except USER_ERRORS as error:
-        notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
-        described = _described(error, config.run.root)
-        if isinstance(error, MissingResults) and (near := nearest_run(config.run.root)):  # its name may be mistyped
-            notes += f"  run.name={config.run.root.name} is new.{near}\n"
-        sys.stderr.write(f"interplay {name}: {described}\n{notes}")
-        kept = keep_traceback(config.run.root, typed, error)
-        if kept is not None:
-            sys.stderr.write(f"  where it was raised: {kept}\n")
-        elif not isinstance(error, OSError) and is_of_another_package(error):
-            # For example, a new world has failed in the first command of a run, which has no folder for the traceback.
-            sys.stderr.write("".join(traceback.format_exception(error)))
-        sys.stderr.write(_memory_line(name, config, error))
+        _report_user_error(name, typed, config, error)
         return 1
     except Exception as error:
         if not (line := _memory_line(name, config, error)):
             raise
         sys.stderr.write(f"{''.join(traceback.format_exception(error))}{line}")
         return 1
+
+
+def _report_user_error(name: str, typed: Sequence[str], config: Config, error: Exception) -> None:
+    """Reports an error of `USER_ERRORS` in a line, with its notes and with where its traceback is."""
+    root = config.run.root
+    notes = "".join(f"{note}\n" for note in getattr(error, "__notes__", ()))
+    if isinstance(error, MissingResults) and (near := nearest_run(root)):  # the name of the run may be mistyped
+        notes += f"  run.name={root.name} is new.{near}\n"
+    sys.stderr.write(f"interplay {name}: {_described(error, root)}\n{notes}")
+    kept = keep_traceback(root, typed, error)
+    if kept is not None:
+        sys.stderr.write(f"  where it was raised: {kept}\n")
+    elif not isinstance(error, OSError) and is_of_another_package(error):
+        # For example, a new world has failed in the first command of a run, which has no folder for the traceback.
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    sys.stderr.write(_memory_line(name, config, error))
 
 
 def _memory_line(name: str, config: Config, error: Exception) -> str:
@@ -223,7 +233,7 @@ def _sweep(typed: Sequence[str]) -> int:
 def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Config:
     """The configuration of a verb from the words typed after it.
 
-    `swept`: it is one of a sweep, in which a setting needs an effect in some run alone; `sweep` checks that.
+    `swept`: whether it is one run of a sweep, in which a setting may lack an effect in some runs; `sweep` checks that.
 
     Raises:
         SettingsError: see `compose`; or a variant is typed that would not be trained, or a setting without effect.
@@ -241,7 +251,7 @@ def configured(verb: str, typed: Sequence[str], *, swept: bool = False) -> Confi
 
 
 def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
-    """The configuration with what the words that are no settings name."""
+    """The configuration with what the words that are not settings name."""
     takes = VERBS[verb].takes
     if takes == "corpus":
         return replace(config, corpus=_corpus(config.corpus, named))
@@ -261,7 +271,7 @@ def _with_named(config: Config, verb: str, named: Sequence[str]) -> Config:
 def _refuse_set_by_verb(verb: str, config: Config, typed: Collection[str]) -> None:
     """Refuses a typed setting for which the verb has a value of its own."""
     if verb == "round" and "run.round" in typed:
-        raise SettingsError([f"round {config.run.round} names the round already; leave run.round out"])
+        raise SettingsError([f"the verb round is followed by its number, {config.run.round}; leave run.round out"])
     if verb == "export":
         _refuse_other_export(config.export, typed)
     if verb == "orderings" and "run.seed" in typed:

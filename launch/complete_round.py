@@ -142,8 +142,8 @@ def refuse_unknown_names(config: Config) -> None:
     """Refuses names that only a late stage of a round would look up, before anything is recorded.
 
     Raises:
-        ValueError: a stage starts from what is neither a stage that trains an agent nor a path, a reward is a class
-            that can't be created, or the world has no such kind of probe.
+        ValueError: the start of a stage is neither a stage that trains an agent nor a path, a reward is a class that
+            can't be created, or the world has no such kind of probe.
     """
     for each in (config, *(baseline_config(config, name) for name in config.baselines if config.run.round == 1)):
         for setting, name in ChainMap(*_first_agents(each).values()).items():

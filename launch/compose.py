@@ -52,7 +52,7 @@ def compose(overrides: Sequence[str]) -> Config:
         SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
     if any(setting_of(word) == TYPED for word in overrides):
-        raise SettingsError([f"{TYPED} records what is typed, and is not typed itself: leave it out"])
+        raise SettingsError([f"{TYPED} records what is typed, and cannot be typed: leave it out"])
     if any(map(is_recorded, overrides)):
         overrides = _after_recorded([word for word in overrides if not is_recorded(word)])
     settings = _composed(overrides)
@@ -197,7 +197,7 @@ def _words_of(override: str, overrides: Sequence[str]) -> list[str]:
 def _words_of_group(group: str, choice: str, override: str) -> list[str]:
     """Hydra's words for GROUP=CHOICE."""
     if "," in choice:
-        several = f"{choice!r} is several names; type one, or interplay sweep VERB {override} to run a verb with each"
+        several = f"{choice!r} names several; type one, or interplay sweep VERB {override} to run a verb with each"
         raise SettingsError([f"{group}: {several}"])
     choices = _choices(group)
     if group == "env":
@@ -241,7 +241,7 @@ def as_text(key: str, value: str) -> str:
 
 
 def _typed_world(overrides: Sequence[str]) -> str:
-    """The name of the world that `env=` names; presets that are no worlds are of the default one."""
+    """The name of the world that `env=` names; presets that are not worlds are of the default one."""
     named = [word.partition("=")[2] for word in overrides if word.startswith("env=")]
     return named[-1] if named and named[-1] in registry.names() else "playhouse"
 
@@ -249,9 +249,9 @@ def _typed_world(overrides: Sequence[str]) -> str:
 def no_setting(word: str, words: Sequence[str]) -> str:
     """What is wrong with a word that is not KEY=VALUE, among the words typed."""
     if not word.strip():
-        return "an argument is empty, as by a variable of the shell that is not set; leave it out"
+        return "an argument is empty, for example because a variable of the shell is not set; leave it out"
     if split := _split_value(words[: words.index(word)], words[words.index(word) :]):
-        return f"{word!r} is a part of a value with spaces, which is to be quoted; type {shlex.quote(split)}"
+        return f"{word!r} is a part of a value with spaces, which needs quotes; type {shlex.quote(split)}"
     before, after = ("", *words)[words.index(word)], (*words, "")[words.index(word) + 1]
     if word[0] == "=" or after[:1] == "=" or (KEY.match(before) and before[-1] == "="):
         return f"{word!r} is not a setting; type no spaces around =, as run.seed=2"
@@ -309,7 +309,7 @@ def unreadable(override: str) -> str:
         if value[:1] not in ("{", "[") and hint in (bool, float, int):
             return f"{key}: expected {kind_of(hint)}, got {value!r}"
         if value[:1] not in ("{", "["):
-            return f"{key}: {value!r} has characters that are to be quoted; type {quoted}"
+            return f"{key}: {value!r} has characters that need quotes; type {quoted}"
         example = "{a: 1, b: [2,3]}" if value[0] == "{" else "[a,b]"
         return (
             f"{key}: {value!r} is not a complete mapping or list; close every bracket, put text with special "

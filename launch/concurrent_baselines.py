@@ -52,9 +52,9 @@ class ConcurrentBaselines:
                 baselines.reached(stage)
             baselines.finish()
 
-    The process receives no signals, because this one, which receives them too, decides: on leaving the block after an
-    error or a stop request the baselines are saved; after a second signal the process ends at once. It also ends with
-    this process if that is killed. What it prints is in `runs/<name>/baselines/training.txt`.
+    The process ignores signals; this process, which receives them too, decides. If the block is left after an error or
+    a stop request, the process saves the baselines; after a second signal it ends at once. It also ends with this
+    process if that is killed. Its output is in `runs/<name>/baselines/training.txt`.
     """
 
     def __init__(self, run: Run) -> None:
@@ -149,7 +149,7 @@ class ConcurrentBaselines:
         self._pipe[1].send(word)
 
     def _warn_if_failed(self) -> None:
-        """Warns once if the process has failed. The stages of the run go on; `finish` raises the error."""
+        """Warns once if the process has failed. The stages of the run continue; `finish` raises the error."""
         error = self._failure()
         if error is not None and not self._warned:
             logger.error("the baselines failed: %s; the stages of the run go on first", error)
@@ -204,7 +204,7 @@ def why_not_concurrent(run: Run, root: Path = Path("/")) -> str:
     if runtime.kind == "ray":
         return "Ray places the workers of one stage at a time"
     if multiprocessing.current_process().daemon:
-        return "this process may start no other"
+        return "this process may not start others"
     cores, needed = usable_cores(root), 2 * runtime.learner_threads
     if cores < needed:
         return f"two processes with {runtime.learner_threads} threads of torch each need {needed} cores, of {cores:g}"
@@ -216,7 +216,7 @@ _reached: set[str] = set()  # stages that have finished
 
 
 def _begin(messages: Connection) -> None:
-    """Prepares the process. An error here would be reported as a killed process, so all that can fail is in `_train`.
+    """Prepares the process. An error here would be reported as a killed process, so all else is in `_train`.
 
     `messages` is closed once the process that started this one has ended.
     """

@@ -35,7 +35,7 @@ Level = Literal["ok", "note", "fail"]
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check. A note costs speed or comfort, a fail prevents a run; both come with advice."""
+    """The result of one check. A note concerns speed or comfort, a fail prevents a run; both have advice."""
 
     name: str
     level: Level
@@ -261,7 +261,7 @@ def memory(root: Path) -> Check:
 
 
 def devices_of_stages(config: Config) -> list[Check]:
-    """Settings that need a device which is not here, or instructions that a device here lacks."""
+    """Settings that need a device that this machine lacks, or instructions that its device lacks."""
     missing = [Check(name, "fail", error.problem, error.remedy) for name, error in unavailable_settings(config).items()]
     return missing + [Check(name, "note", SOFTWARE_BF16, f"set {name}=fp32") for name in slow_precisions(config)]
 

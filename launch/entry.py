@@ -49,14 +49,14 @@ def _open_closed_streams() -> None:
 
 
 def _end_by_signals() -> None:
-    """Makes signals end the process with a line, as nothing has begun."""
+    """Makes signals end the process with a message, because nothing has begun."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a script, or under nohup
             signal.signal(number, _end)
 
 
 def _end(number: int, frame: object) -> None:
-    """Ends the process. An exception could be lost in a module that is being imported."""
+    """Ends the process. A module that is being imported could swallow an exception."""
     try:
         os.write(2, b"interplay: stopped\n")
     finally:  # also where the terminal has been closed

@@ -1,4 +1,4 @@
-"""Typed settings that change nothing, because of the others; they are refused, since a difference was meant."""
+"""Typed settings that have no effect because of the other settings; they are refused as a probable mistake."""
 
 from __future__ import annotations
 

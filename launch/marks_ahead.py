@@ -27,7 +27,7 @@ from interplay.stages.stage_folder import StageConflict
 
 logger = logging.getLogger(__name__)
 
-FEWEST_EPISODES = 500  # marking fewer takes less time than starting a process
+FEWEST_EPISODES = 500  # fewer are marked in less time than a process takes to start
 
 
 class MarksAhead:

@@ -22,7 +22,7 @@ def out_of_memory_line(command: str, error: BaseException, remedy: str = ANY_STA
 
     Args:
         command: as typed, without its settings.
-        remedy: what to change so that it needs less.
+        remedy: what to change so that the command needs less memory.
     """
     if not any(_is_out_of_memory(each) for each in _chain(error)):
         return ""

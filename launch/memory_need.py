@@ -105,7 +105,7 @@ def needs_of_other_sizes(config: Config, root: Path = Path("/")) -> list[MemoryN
     return _baseline_needs(config, others, root)
 
 
-def fit_together(config: Config, root: Path = Path("/")) -> bool:
+def fit_together(config: Config, root: Path) -> bool:
     """Whether the largest stage of a run with a learner and its largest baseline may fit into the memory at once."""
     stages = [need for stage in TRAINED for need in memory_needs(config, stage, root)]
     baselines = _baseline_needs(config, config.baselines, root)

@@ -30,10 +30,12 @@ def opened(config: Config) -> Run:
 
 @contextmanager
 def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
-    """As `opened`, for work that may be refused: a new run with nothing but empty folders of these stages is removed
-    then, and so are folders that were made to hold it, so that a mistyped command leaves nothing behind.
+    """As `opened`, for work that may be refused, so that a mistyped command leaves nothing behind.
 
-    Warns of presets that the last command of the run had and this one has not, and logs which typed settings a later
+    If the work is refused, a new run that has only empty folders of these stages is removed, with the folders that were
+    created to hold it.
+
+    Warns of presets that the last command of the run had and this one lacks, and logs which typed settings a later
     round replaces.
     """
     root = config.run.root
@@ -42,7 +44,7 @@ def opened_for_work(config: Config, *stages: str) -> Iterator[Run]:
         run = opened(config)
         if missing := run.untyped_presets():
             logger.warning(
-                "the last command of %s had %s, and this one has not: a run does not remember its settings, and those "
+                "the last command of %s had %s, and this one lacks it: a run does not remember its settings, and those "
                 "that are not typed have their defaults. If this stage needs them, type run.settings=recorded",
                 root,
                 " and ".join(missing),

@@ -39,7 +39,7 @@ def _lines(problem: str, typed: Sequence[str], world: str) -> list[str]:
 
 
 def _proposal(key: str, world: str, path: str, known: str) -> str:
-    """A sentence; "" if nothing is similar, or if nothing fits better than `known`, which follows the unknown path."""
+    """A proposal as a sentence; "" if no setting is similar, or none more than `known`, which the problem names."""
     if text := _of_verb(key):
         return text
     others = {other: _names_of_world(other) for other in registry.BUILT_IN if other != world}
@@ -57,7 +57,7 @@ def _proposal(key: str, world: str, path: str, known: str) -> str:
 
 
 def _of_verb(key: str) -> str:
-    """The section of the settings of a verb by whose name the key begins; "" if it begins by that of a section."""
+    """The section of a verb's settings, if the key begins with the verb; "" if it begins with a section."""
     section, _, rest = key.partition(".")
     verb = VERBS.get(section.replace("_", "-"))
     if verb is None or not verb.sections or section in {field.name for field in fields(Config)}:

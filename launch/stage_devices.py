@@ -85,7 +85,7 @@ def slow_precisions(config: Config, stages: Collection[str] = TRAINED) -> list[s
 
 
 def _is_slow(device: str) -> bool:
-    """Whether this device computes bf16 in software; False for one that is not here, which is refused."""
+    """Whether this device computes bf16 in software; False for one that this machine lacks, which is refused."""
     try:
         return not computes_bf16(find_device(device))
     except Unavailable:
@@ -106,8 +106,8 @@ def _check_drawn_rollouts(config: Config) -> None:
         _check_drawing_workers(config, draws, remedy)
     elif find_device(config.actors.device).type == "cpu" and not is_interpreted():
         raise Unavailable(
-            f"{draws} draws on the GPU on which the agent decides, and actors.device={config.actors.device} is none",
-            f"add actors.device=cuda where there is one, or {remedy}",
+            f"{draws} draws on the GPU on which the agent decides, and actors.device={config.actors.device} is not one",
+            f"add actors.device=cuda on a machine with a GPU, or {remedy}",
         )
     if not _elsewhere(config):
         _check_triton(draws, remedy)

@@ -51,7 +51,7 @@ def run_crowd(config: Config) -> int:
 
 
 def _warm_up_world(served: ServedRun) -> None:
-    """Compiles what processes of low priority, and people in live sessions, would wait for."""
+    """Compiles the renderer, for which processes of low priority and people in live sessions would otherwise wait."""
     world = registry.make(**served.env)
     try:
         warm_up(world, lambda line: _say(f"{line}\n"))

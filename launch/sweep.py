@@ -40,7 +40,7 @@ from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 
 logger = logging.getLogger(__name__)
 
-STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
+STOPPED = "stopped"  # exists once a run was stopped; no further run is then started
 CHECK_OF_HELP = "_check_help"  # of argparse.ArgumentParser, from Python 3.14 on
 ON_SLURM = "slurm"
 Configured = Callable[[str, Sequence[str]], Config]
@@ -221,7 +221,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         raise SettingsError(
             [
                 f"several combinations would be the run {twice[0]!r}: of the swept values a name keeps only letters, "
-                "digits, '.' and '-'. Give each value once, and values that look alike in sweeps with a run.name each"
+                "digits, '.' and '-'. Give each value once, and sweep over values of equal names with another run.name"
             ]
         )
     return found
@@ -272,7 +272,7 @@ def _launch(count: int, folder: Path, hydras: Sequence[str], act: Act) -> bool:
 
 @contextmanager
 def help_of_any_type() -> Iterator[None]:
-    """Makes argparse accept help texts that are no strings, as one of Hydra's, which Python refuses from 3.14 on
+    """Makes argparse accept help texts that are not strings, as one of Hydra's, which Python refuses from 3.14 on
     (github.com/facebookresearch/hydra/issues/3121)."""
     check = getattr(argparse.ArgumentParser, CHECK_OF_HELP, None)
     if check is None:

@@ -33,7 +33,7 @@ def keep_traceback(run: Path, command: Sequence[str], error: BaseException) -> P
 
 
 def is_of_another_package(error: BaseException) -> bool:
-    """Whether code was running that is neither of the platform nor of an installed package, such as a new world's."""
+    """Whether the error passed through code outside the platform and installed packages, as that of a new world."""
     frames = traceback.extract_tb(error.__traceback__)
     files = [Path(frame.filename).resolve() for frame in frames if not frame.filename.startswith("<")]
     return not all(any(file.is_relative_to(folder) for folder in (*PLATFORM, *INSTALLED)) for file in files)

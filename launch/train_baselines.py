@@ -88,8 +88,8 @@ def _is_trained(run: Run, name: str) -> bool:
 def refuse_outdated(run: Run, names: Iterable[str]) -> None:
     """Refuses baselines that were copied from stages of the run that have changed since.
 
-    Where the run has begun the stage that a baseline trains first, more recordings and marks are no change: neither
-    learns from them.
+    Where the run has begun the stage that a baseline trains first, more recordings and marks do not count as a change:
+    neither learns from them.
 
     Raises:
         ValueError: the run has recorded or trained more since, or again; lists the folders to remove.

@@ -22,9 +22,9 @@ KNOWN: Mapping[str, VerbHelp] = {**VERBS, "sweep": SWEEP}
 
 
 def answer(typed: Sequence[str]) -> int | None:
-    """Prints the help or the version that is asked for, or that the verb does not exist, and returns the exit code.
+    """Prints the requested help or version, or that the verb does not exist; returns the exit code.
 
-    None if a verb is to be run.
+    Returns None without printing if a verb is to run.
     """
     name = typed[0] if typed else "help"
     if name in HELP:

@@ -19,7 +19,7 @@ def becomes_true(condition: Callable[[], bool]) -> bool:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process exists and is no zombie."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):

@@ -21,7 +21,7 @@ def clock(device: torch.device) -> float:
 
 
 class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch does not annotate it
-    """Counts ATen operations that are no views."""
+    """Counts ATen operations that are not views."""
 
     count: int = 0
 
@@ -31,7 +31,7 @@ class Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch d
 
 
 def launches(learner: Learner, given: Mapping[str, Any]) -> int | None:
-    """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are no views.
+    """What the host launches in an update: kernels, copies and graphs; on a CPU, operations that are not views.
 
     None for a compiled learner on a CPU: compiled code does not run while `Operations` counts.
     """

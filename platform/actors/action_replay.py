@@ -30,7 +30,7 @@ class ActionReplay:
 
         Raises:
             InfeasibleTask: the environment has no mission, and the settings no instruction.
-            NotReenacted: a reward or an ending is not the recorded one.
+            NotReenacted: a reward or an ending differs from the recorded one.
         """
         setter, solver = self.world.spec.roles
         views = self.world.reset(Start(seed=episode.seed), observers=(solver,))

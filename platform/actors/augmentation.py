@@ -2,7 +2,7 @@
 
 A reward model trained only on agents that roughly follow their instruction can reward activity and ignore language.
 Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip),
-or an utterance of the solver is swapped for another (which is then a mistake).
+or an utterance of the solver is swapped for another (which is then a slip).
 
 The swapped episodes are examples of their own (`swaps=lanes`): some lanes show only swapped episodes, each swapped as a
 whole, so that the recurrent state, the words and the marks of all its windows agree. With `swaps=windows` the episodes

@@ -5,9 +5,9 @@ raters, each pass through an episode carries the marks of one of them, so that r
 `windows=marked`, windows are independent: each is sampled around a mark and carries the marks of its rater.
 
 With `around_utterances`, some lanes show windows around the utterances of the cloned role, each utterance once per
-epoch. Only the words of these lanes are cloned. Their rows would teach a gate that speaks too often, and movements of
-moments near an utterance more than others; the loss of words is a mean over utterances (`objective.words=utterance`),
-so that more of them make its gradient less noisy and not larger.
+epoch. Only the words of these lanes are cloned. Their gate targets would teach the agent to speak too often, and their
+movements would weight moments near an utterance more than others. The loss of words is a mean over utterances
+(`objective.words=utterance`), so more utterances make its gradient less noisy, not larger.
 
 With `around_instructions`, some lanes show windows that begin soon after an instruction, each instruction once per
 epoch. They are cloned as those of a stream.

@@ -58,7 +58,7 @@ class EpisodeReturns:
         finished = iter([*unroll.tasks, None])
         task = next(finished)
         last, truth, reward = (unroll.arrays[key] for key in ("last", "success", "reward"))
-        self._sums[:, unroll.arrays["first"][0]] = 0  # else 0 already, unless an episode was lost before a resume
+        self._sums[:, unroll.arrays["first"][0]] = 0  # 0 already, unless an episode was lost before a resume
         earned = np.where(last[:-1], 0, reward)
         ends = np.flatnonzero(last[:-1].any(axis=1)).tolist()
         start = 0

@@ -50,7 +50,7 @@ class SolverSeat(ABC):
         return {}
 
     def observers(self, spec: WorldSpec, *, recorded: bool = False) -> tuple[str, ...]:
-        """The solver if the world has to render its observations for this player, or to store them in a recording.
+        """The solver's role if the world must render its observations, for this player or for a recording.
 
         Poses, where a world has them, redraw the pictures of a recording but not its vectors.
         """

@@ -88,7 +88,7 @@ class _Lane:
     steps: int = 0  # after which the episode ends
     row: int = 0
     ended: bool = False  # the current row is the terminal observation of the episode
-    truncated: bool = False  # it ended by a time limit
+    truncated: bool = False  # a time limit ended it
     views: Mapping[str, View] = field(default_factory=dict)
 
 

@@ -149,8 +149,8 @@ class TaskTracker:
 
     def progress(self, facts: Any, *, final: bool = False) -> float:
         """The true progress of all tasks so far. It changes with the progress of the active task and stays constant
-        between tasks, so its difference over a step is what the agent achieved for the active task. `final`: this is
-        the terminal row, at which a question without an answer may cost."""
+        between tasks, so its difference over a step is what the agent achieved for the active task. `final`: whether
+        this is the terminal row, at which a question without an answer may lower the progress."""
         state = self._state
         return state.before + (self._level(facts, final) if state.ended_with is None else state.ended_with)
 

@@ -104,7 +104,7 @@ class PreviousActionEmbedding(nn.Module):
     offsets: Tensor
     shown: Tensor
 
-    def __init__(self, layout: Layout, width: int, shown: Sequence[str] = ()) -> None:
+    def __init__(self, layout: Layout, width: int, shown: Sequence[str]) -> None:
         """`shown`: the names of the embedded components; empty for all."""
         super().__init__()
         names = [component.name for component in layout.world.movement]

@@ -102,8 +102,6 @@ def _choose(agent: Agent, output: AgentOutput, noise: Noise, greedy: bool) -> di
 class Policy(Protocol):
     """Chooses actions for a batch of lanes. The caller holds the recurrent state; the policy only its random state."""
 
-    greedy: bool
-
     @property
     def layout(self) -> Layout:
         """Shapes of its observation and action arrays."""

@@ -30,7 +30,6 @@ class DecisionRequest:
     state: RecurrentArrays  # [b, D], before the step
     random: NDArray[np.uint8]  # state of the generator that all lanes draw from
     version: int  # of the weights
-    greedy: bool
     scenes: Scenes | None = None
 
     @property
@@ -73,7 +72,6 @@ class RemotePolicy:
         layout: Layout,
         width: int,
         generator: torch.Generator,
-        greedy: bool = False,
         views: LaneViews | None = None,
     ) -> None:
         """
@@ -82,7 +80,6 @@ class RemotePolicy:
             width: D, the width of the recurrent state.
             views: what gives the rows `view` in the observations; None with pictures.
         """
-        self.greedy = greedy
         self._ask = ask
         self.layout = layout
         self._width = width
@@ -97,7 +94,7 @@ class RemotePolicy:
     def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
         scenes = None if self._views is None else self._views.scenes()[0].scenes
         random, version = self._random.numpy(), self._version
-        request = DecisionRequest(observations, state.to_arrays(), random, version, self.greedy, scenes)
+        request = DecisionRequest(observations, state.to_arrays(), random, version, scenes)
         answer = self._ask(request)
         # Arrays from another process are read-only, and tensors share their memory: copy them.
         self._random = torch.from_numpy(answer.random.copy())

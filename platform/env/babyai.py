@@ -58,7 +58,7 @@ def solver_for(env: Env[Any, Any]) -> MissionSolver:
 class BabyAIExpert(Expert):
     """BabyAI's own bot. It plans from the level's current state, so create it when the task is given."""
 
-    def __init__(self, level: RoomGridLevel, instead: MisreadTarget | None = None) -> None:
+    def __init__(self, level: RoomGridLevel, instead: MisreadTarget | None) -> None:
         self._level = level
         self._bot = BabyAIBot(level) if instead is None else _misled_bot(level, instead)
 

@@ -34,7 +34,7 @@ def read_state(state: bytes, identity: Mapping[str, Any]) -> Mapping[str, Any]:
         identity: `json_values` of the world that is to replay it, with its `name`.
 
     Raises:
-        ValueError: the bytes are no state, or one of another world.
+        ValueError: the bytes are not a state of this world.
     """
     try:
         saved = json.loads(state)

@@ -35,7 +35,7 @@ def check_part(world: str, part: Literal["image", "vector"], array: Any, shape: 
         return
     promised = f"{world} promises that the {part} has shape {shape} and type {dtype}"
     if array is None:
-        raise ValueError(f"{promised}, but a view came without one; change the world's views, or its spec")
+        raise ValueError(f"{promised}, but a view lacks it; change the world's views, or its spec")
     if not isinstance(array, np.ndarray):  # of a world of another package, whose types nothing has checked
         raise ValueError(f"{promised}, but in a view it is a {type(array).__name__}; change the world's views")
     if not fits:

@@ -127,7 +127,7 @@ def progress_of(task: Task, facts: Any) -> float:
     """`Task.progress`, checked: no mark would follow from NaN.
 
     Raises:
-        ValueError: it is no number from 0 to 1.
+        ValueError: it is not a number from 0 to 1.
     """
     progress = task.progress(facts)
     if not isinstance(progress, int | float | np.number) or not -ROUNDING <= progress <= 1 + ROUNDING:

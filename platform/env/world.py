@@ -186,7 +186,7 @@ class Outcome:
     views: Mapping[str, View]  # of the roles in `observers`
     done: bool = False  # the world ended the episode; time limits are applied by the caller
     env_reward: float = 0.0  # of this step, as `reinforce.reward=world` pays it
-    truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
+    truncated: bool = False  # `done` by a time limit of the world: the last view is not of a terminal state
 
     def __post_init__(self) -> None:
         if not is_finite(self.env_reward):

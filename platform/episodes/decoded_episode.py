@@ -26,10 +26,10 @@ Row = tuple[int, Mapping[str, View], World]
 
 
 def resimulate(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Row]:
-    """Yields (row, views of the roles in `observers`, world) for each of the N + 1 rows, `world.facts()` in step.
+    """Yields (row, views of the roles in `observers`, world) for each of the N + 1 rows; the world is at that row.
 
-    Rows are restored from poses if the episode has them; otherwise the recorded actions of all roles are executed
-    again from the recorded initial state, and rewards and stored vectors are compared with what they lead to. Stored
+    Rows are restored from poses if the episode has them. Otherwise the recorded actions of all roles are executed
+    again from the recorded initial state, and their rewards and vectors are compared with the recorded ones. Stored
     pictures are returned unchanged, others are drawn. The world needs the configuration of the recording, except for
     settings that only affect pictures.
 

@@ -100,5 +100,5 @@ class DrawnRows:
 
     @property
     def nbytes(self) -> int:
-        """Memory of what the rows are drawn from."""
+        """Memory of the data from which the rows are drawn."""
         return self._drawer.nbytes

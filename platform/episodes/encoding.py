@@ -46,7 +46,7 @@ class UnknownFormat(ValueError):
 class UnknownEpisode(KeyError):
     """The store lists no episode of this id; it may have been deleted in the meantime."""
 
-    def __str__(self) -> str:  # of a KeyError with quotes
+    def __str__(self) -> str:  # without the quotes that a KeyError adds
         return str(self.args[0])
 
 

@@ -49,7 +49,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark set by a rater at a frame: +1 for progress of the solver, -1 for a slip."""
+    """A mark set by a rater at a frame: +1 for progress of the solver, -1 for a slip: a clear mistake."""
 
     episode: str
     rater: str

@@ -93,8 +93,8 @@ class EpisodeCatalog(EpisodeIndex):
         rows = self._rows("SELECT path FROM episodes WHERE id = ?", [episode])
         if not rows:
             raise UnknownEpisode(
-                f"the store has no episode {episode!r}: it was deleted, or others have put its file there, which "
-                "interplay reindex finds"
+                f"the store has no episode {episode!r}: it was deleted, or another process has added its file, "
+                "which interplay reindex lists"
             )
         return str(rows[0][0])
 
@@ -143,7 +143,7 @@ class EpisodeCatalog(EpisodeIndex):
     def change(self, change: Change) -> None:
         """Applies a change of marks, ratings or deletions, and appends it to the journal before it is committed."""
         change = {"time": time.time(), **change}
-        with self._writing(durable=False) as database:  # the journal is
+        with self._writing(durable=False) as database:  # the journal is durable
             apply_change(database, change)
             self._journal.append(change)
             self._note_journaled(database)

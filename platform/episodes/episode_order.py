@@ -46,8 +46,8 @@ class EpisodeOrder:
     def draw(self, taken: int, read: Callable[[int], ReadT | None]) -> tuple[ReadT, int] | None:
         """Reads this rank's `taken`-th item, or else the next one that can be read: `read` returns None for others.
 
-        Returns what was read, and the number k of its item; None if no item of the order can be read. Chance decides
-        when a rank comes to an item, so any number of unreadable draws may precede a readable one.
+        Returns the result, and the number k of its item; None if no item of the order can be read. The order is random,
+        so any number of unreadable items may precede a readable one.
         """
         for k in count(taken):
             if (found := read(self.at(self.position(k)))) is not None:
@@ -133,8 +133,8 @@ def order_of(
     if missing := [name for name, group in groups.items() if not group]:
         found = ", ".join(f"{count} {name}" for name, count in sorted(there.items()))
         raise ValueError(
-            f"dataset.mix gives {', '.join(missing)} a share, and there is nothing of it to read; {snapshot.path} has "
-            f"{found}: name what it has, record the rest, or leave the mix out"
+            f"dataset.mix gives {', '.join(missing)} a share, and has no episodes of these kinds; {snapshot.path} has "
+            f"{found}: name kinds that it has, record the others, or leave the mix out"
         )
     return MixedOrder(list(groups.values()), list(wanted.values()), seed, rank=rank, world_size=world_size)
 
@@ -143,7 +143,7 @@ def check_mix(mix: Mapping[str, float]) -> None:
     """Checks the names and shares of a mix.
 
     Raises:
-        ValueError: a name is no kind of episode, or the shares are not usable.
+        ValueError: a name is not a kind of episode, or the shares are not usable.
     """
     for name in mix:
         kind, at, number = name.partition("@")

@@ -72,10 +72,10 @@ class EpisodeSource:
         return self.unreadable.read(episode, partial(self._cache.get, episode, self._decode))
 
     def no_readable_episode(self) -> DamagedEpisode:
-        """The error where none of the episodes that a reader reads can be read."""
+        """The error if all episodes of a reader are unreadable."""
         return DamagedEpisode(
-            f"no episode of {self.snapshot.path} that is read here can be read; the log names them: restore their "
-            "files from a copy"
+            f"the files of all episodes of {self.snapshot.path} that are wanted here are unreadable; the log names "
+            "them: restore them from a copy"
         )
 
     def _decode(self, episode: str) -> DecodedEpisode:

@@ -1,8 +1,8 @@
 """Resumable windows around moments of episodes: around marks, around what a player says, or after an instruction.
 
 Most rows of an episode have no mark near them and teach a reward model nothing. A solver speaks in one step of many, so
-that words get a small share of a clone's arithmetic. And what it does depends on the instruction most in the first
-steps after it: later the thing that is meant is in front of the solver. All moments are visited once per epoch in a
+that words get a small share of a clone's arithmetic. Its movements depend on the instruction most in the first
+steps after it; later the thing that is meant is in front of the solver. All moments are visited once per epoch in a
 shuffled order; each window begins at a random one of the rows that its moment allows. The windows depend only on the
 snapshot, the seed and the number of windows read before.
 """
@@ -23,7 +23,7 @@ from interplay.episodes.snapshot import Snapshot
 
 
 class EpisodeMoment(NamedTuple):
-    """A step of an episode, by its frame; `rater` is empty if it is no mark."""
+    """A step of an episode, by its frame; `rater` is empty if it is not a mark."""
 
     episode: str
     rater: str
@@ -47,7 +47,7 @@ def marked_moments(snapshot: Snapshot, where: EpisodeFilter | None = None) -> Ep
     marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
     if not marks:
         typed = f"interplay mark {typed_name(snapshot.path.parents[2])}"
-        raise ValueError(f"no episode of {snapshot.path} that is wanted has a mark; mark some first: {typed}")
+        raise ValueError(f"none of the wanted episodes of {snapshot.path} has a mark; mark some first: {typed}")
     found = [EpisodeMoment(mark.episode, mark.rater, mark.frame) for mark in marks]
     return EpisodeMoments(found, 1, {"marks": len(found)})  # placed at the first row that shows the cause of a mark
 
@@ -144,7 +144,7 @@ class MomentReader:
         here = {**self.state(), "taken": state.get("taken")}
         if {"rank": 0, "world_size": 1, **state} != here:  # states from before marks were shared among ranks
             raise ValueError(
-                f"this cursor is of other windows: it has {dict(state)}, this reader {here}; "
+                f"the checkpoint has a position in other windows: {dict(state)}, and this reader has {here}; "
                 "resume with the settings of the checkpoint"
             )
         self._taken = state["taken"]

@@ -267,7 +267,7 @@ def _required(spec: WorldSpec, views: Mapping[str, View], role: str, part: Liter
     if array is None:
         shape = spec.image if part == "image" else (spec.vector,)
         raise ValueError(
-            f"{spec.name} promises that the {part} has shape {shape}, but a view of the {role} came without one; "
+            f"{spec.name} promises that the {part} has shape {shape}, but a view of the {role} lacks it; "
             "change the world's views, or its spec"
         )
     spec.check(part, array)
@@ -278,8 +278,8 @@ def check_returned(spec: WorldSpec, method: str, value: Any, expected: type[Any]
     """Checks what a method of a world returned: of a world of another package, types are not checked elsewhere."""
     if not isinstance(value, expected):
         raise ValueError(
-            f"`{method}` of the world {spec.name} returned {type(value).__name__}, and it returns {expected.__name__} "
-            f"in every world; change the world's `{method}`"
+            f"`{method}` of the world {spec.name} returned {type(value).__name__}, not {expected.__name__}, as in "
+            f"every world; change the world's `{method}`"
         )
 
 

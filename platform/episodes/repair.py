@@ -62,7 +62,7 @@ class Repair:
             lines.append(f"There was no {JOURNAL}: marks and deletions that could not be read there are lost.")
         if self.damaged_lines:
             lines.append(
-                f"{self.damaged_lines:,} lines of {JOURNAL} could not be read: what only they recorded is lost."
+                f"{self.damaged_lines:,} lines of {JOURNAL} could not be read; what they alone recorded is lost."
             )
         return lines
 

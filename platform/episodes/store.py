@@ -125,7 +125,7 @@ class EpisodeStore(EpisodeCatalog):
         super().__init__(self.root)
 
     def _refuse_missing(self) -> None:
-        """Refuses a folder that is no store, so that a mistyped path does not become an empty one."""
+        """Refuses a folder that is not a store: a mistyped path must not become an empty store."""
         if any((self.root / part).exists() for part in ("episodes", CATALOG, JOURNAL)):
             return
         check_links(self.root / "episodes")
@@ -258,7 +258,7 @@ class EpisodeStore(EpisodeCatalog):
         self.change({"change": "mark", "marks": [mark_row(mark) for mark in marks]})
 
     def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:
-        """Records which rater watched which episode, (episode, rater); to leave no mark is a judgment, too.
+        """Records which rater watched which episode, (episode, rater), also if it set no mark.
 
         Raises UnknownEpisode if the store has no such episode.
         """

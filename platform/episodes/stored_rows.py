@@ -24,7 +24,7 @@ class NpzBytes:
     """The members of an npz file in memory. `zipfile` opens a stream for each, which takes longer than inflating it.
 
     Raises:
-        zipfile.BadZipFile: the bytes are no such file. `read` also raises KeyError, struct.error or zlib.error.
+        zipfile.BadZipFile: the bytes are not an npz file. `read` also raises KeyError, struct.error or zlib.error.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class NpzBytes:
         if member.compress_type == zipfile.ZIP_DEFLATED:
             packed = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.file_size + 1)
         elif member.compress_type != zipfile.ZIP_STORED:
-            raise zipfile.BadZipFile(f"{name!r} is compressed in another way than episodes are")
+            raise zipfile.BadZipFile(f"{name!r} has another compression than the files of episodes")
         if len(packed) != member.file_size or zlib.crc32(packed) != member.CRC:
             raise zipfile.BadZipFile(f"{name!r} has a wrong length or checksum")
         return packed

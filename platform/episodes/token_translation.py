@@ -27,7 +27,7 @@ class TokenTranslation:
         """int16 [..., L] -> int16 [..., length].
 
         Raises:
-            ValueError: a token is none of the source's.
+            ValueError: `source` has no such token.
         """
         check_tokens(tokens, len(self._source))
         if self._source.kind != self._target.kind:

@@ -34,7 +34,7 @@ class RatedEpisode:
 
     @property
     def content(self) -> tuple[bytes | float, ...]:
-        """Equal for equal episodes, whose arrays can't be compared as one value."""
+        """Compares the contents of the arrays."""
         arrays = (self.ours.seconds, self.ours.signs, self.theirs.seconds, self.theirs.signs)
         return *(each.tobytes() for each in arrays), self.seconds, self.row_seconds
 
@@ -47,7 +47,7 @@ class RaterAgreement:
     chance: float  # F1 that marks at random times would have
     corrected: Estimate  # (F1 - chance) / (1 - chance), by episode
     curve: tuple[tuple[float, float, float], ...]  # (tolerance in seconds, F1, F1 by chance)
-    same_sign: Estimate  # of marks matched in time whatever their sign
+    same_sign: Estimate  # of marks that match in time, the share of equal sign
     lateness: Estimate  # seconds by which we mark after the other rater, in matches of equal sign
     alpha: float  # Krippendorff's nominal alpha over bins of a second: +, -, none
     ordered_alike: Estimate  # of the pairs of moments that both order

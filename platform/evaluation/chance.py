@@ -66,7 +66,7 @@ def measure_chance(
     """Measures the chance level of each kind of probe; kinds that `stopped` interrupts are left out.
 
     The random mover plays each probe `draws` times. `worlds` are played side by side; the first must have been reset,
-    because some worlds have tasks only then.
+    because some worlds have no tasks before.
     """
     source, digests = worlds[0].tasks(), digests_by_kind(probes)
     found: dict[str, ChanceLevel] = {}

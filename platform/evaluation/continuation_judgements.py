@@ -96,7 +96,7 @@ ContinuationKey = tuple[str, int]  # a scenario, and the number of a continuatio
 
 @dataclass(frozen=True)
 class JudgedContinuations:
-    """The verdicts of people on the continuations of each agent, and what the tests of the tasks say of the same.
+    """The verdicts of people on the continuations of each agent, and the results of the tasks' own tests on them.
 
     A continuation counts by the mean of its verdicts, the first of each person; intervals are over scenarios, because
     the continuations of one scenario are alike.

@@ -1,4 +1,4 @@
-"""Player of scenarios: forces the recorded context upon an agent, records how the agent continues."""
+"""Player of scenarios: replays the recorded context to an agent, and records how the agent continues."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def share_difference(
 
 
 def share_ratio(
-    candidate: ArrayLike, baseline: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None = None
+    candidate: ArrayLike, baseline: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None
 ) -> Estimate:
     """The ratio of the means of paired outcomes, [n] each, with a paired bootstrap interval; nan where all resamples
     have the same finite ratio, which shows no spread."""

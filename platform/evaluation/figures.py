@@ -184,7 +184,7 @@ def seed_curves(
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> SvgFigure:
+def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], caption: str) -> SvgFigure:
     """Utility along one episode; triangles for marks, flags for utterances, letters at the pictures' times."""
     seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
 
@@ -217,7 +217,7 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
         if trace.marks:
             axes.legend(loc="best")
 
-    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
+    return SvgFigure(_svg(draw, "", wide=True), caption, wide=True)
 
 
 def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> SvgFigure:
@@ -306,7 +306,7 @@ def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
     line = smoothed(curve)
 
     def draw(axes: Axes) -> None:
-        marker = "o" if len(line.updates) == 1 else None  # one value is no line
+        marker = "o" if len(line.updates) == 1 else None  # a line needs two values
         axes.plot(line.updates, line.values, color=COLORS[0], linewidth=1.4, marker=marker)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.yaxis.set_major_locator(MaxNLocator(4))

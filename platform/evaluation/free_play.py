@@ -23,7 +23,7 @@ from interplay.evaluation.estimates import Estimate, pooled_mean, pooled_share
 from interplay.evaluation.success_judge import SuccessJudge
 
 FREE_PLAY_BOOTSTRAP_SEED = 20221126  # fixed, so that reports of the same results have the same numbers
-DRAWS = 400  # of tasks of each kind, to find one that is worded as the setter's utterance
+DRAWS = 400  # of tasks of each kind, to find one with the words of the setter's utterance
 
 RequestEnd = Literal["done", "failed", "interrupted"]
 

@@ -77,8 +77,8 @@ def _shown(
                 "the number of pairs of measurements) while the modeled return is not lower.",
             ),
         ] if held else [],
-        "parting": "" if not held else "The two do not clearly part." if parted is None else (
-            f"They part by update {parted.update}: since update {parted.best_update} true success has gone from "
+        "parting": "" if not held else "The two do not clearly diverge." if parted is None else (
+            f"They diverge by update {parted.update}: since update {parted.best_update} true success has gone from "
             f"{percent(parted.success[0])} to {percent(parted.success[1])}, and the modeled return from "
             f"{parted.modeled[0]:z.2f} to {parted.modeled[1]:z.2f}."
         ),

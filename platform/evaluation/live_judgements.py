@@ -36,7 +36,7 @@ class JudgedRequest:
 
 
 def judged_requests(meta: EpisodeMeta, agent: str, frames_per_second: float) -> list[JudgedRequest]:
-    """The requests of an episode that were judged; a verdict on a card before anything was asked counts for nothing."""
+    """The requests of an episode that were judged; a verdict before anything was asked does not count."""
     found = []
     for prompt in meta.prompts:
         asked = request_of(meta, prompt)

@@ -34,7 +34,9 @@ class MarkTrack:
 
 
 def matched(ours: Float64Array, theirs: Float64Array, within: float) -> list[tuple[int, int]]:
-    """Pairs (index in ours, index in theirs) at most `within` seconds apart: most pairs, then least total distance.
+    """Pairs (index in ours, index in theirs) at most `within` seconds apart.
+
+    There are as many pairs as possible, and of all such matchings this one has the least total distance.
 
     Both arrays ascend. Some best matching has no crossing pairs, since uncrossing two pairs never adds distance, so
     dynamic programming over prefixes finds one, in O(n m).

@@ -83,7 +83,7 @@ def _sooner(probes: ProbeResults | None) -> Ordering:
 
 
 def _one_of_several(found: Comparison, tasks: int) -> int:
-    """The verdict of a task; a loss has Bonferroni's correction, because one of several is below 0 by chance alone."""
+    """The verdict of a task; a loss has Bonferroni's correction, because one of several may be below 0 by chance."""
     return 0 if found.verdict < 0 and found.p_value * tasks >= 0.05 else found.verdict
 
 

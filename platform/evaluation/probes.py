@@ -1,7 +1,7 @@
 """Probe tasks: procedurally generated tasks with a programmed success test, in houses not used for training.
 
 Every agent plays the same episodes (house, task, wording), so comparisons between agents are paired. Success at a probe
-doesn't show that an agent listens: in a small room a wanderer comes past everything. Each probe may therefore have a
+doesn't show that an agent listens: in a small room a random walk passes everything. Each probe may therefore have a
 counterfactual: the same house and start, in which the setter utters the words of another task of the kind, while
 success is still judged by the probe's own task. An agent that understands the words succeeds less under the other ones.
 """
@@ -80,7 +80,7 @@ class ProbesConfig:
         if wrong_names := [name for name in self.agents if not AGENT_NAME.fullmatch(name) or name in RESERVED_NAMES]:
             raise ValueError(
                 f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "
-                f"-, and is none of {', '.join(RESERVED_NAMES)}"
+                f"-, and can't be one of {', '.join(RESERVED_NAMES)}"
             )
 
 
@@ -196,7 +196,7 @@ def probe_limit(tasks: TaskSource, config: ProbesConfig, kind: str) -> int:
 
 
 def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesConfig) -> list[Probe]:
-    """The same probes under other words: the first `config.counterfactuals` of each kind, as far as there are others.
+    """The same probes under other words: the first `config.counterfactuals` of each kind that have other words.
 
     The words are those of a task that is possible in the same house and asks for something else. A house without one,
     as in worlds with one mission a house, takes the words of the next probe of the kind that differ. A world without

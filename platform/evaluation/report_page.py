@@ -231,7 +231,6 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
     drawing = figures.utility_trace(
         trace,
         [(row, letter) for (row, _), letter in lettered],
-        "",
         f"Utility U after each of {counted(len(trace.utility) - 1, 'step')}; the reward of a step is its rise. "
         f"{counted(len(trace.marks), 'mark')} by the rater"
         + ("; letters: where the pictures above were taken." if lettered else "."),

@@ -125,7 +125,7 @@ def calibration_error(bins: Sequence[ConfidenceBin]) -> float:
 
 
 def parting(points: Sequence[RewardPoint]) -> Parting | None:
-    """Where the modeled return of held-out episodes and their true success part; None if they do not.
+    """Where the modeled return of held-out episodes and their true success diverge; None if they do not.
 
     Every measurement plays the same episodes with the same random numbers, so two of them are compared episode by
     episode: true success has fallen if the exact sign test is significant, and the modeled return has not if its mean

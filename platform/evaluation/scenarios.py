@@ -119,8 +119,8 @@ def cut_scenarios(world: World, episodes: Iterable[Episode], config: Continuatio
                 asked.setdefault(RENAMED_TASK_KINDS.get(kind, kind), []).append((episode, task))
     if asked and (missing := [kind for kind in config.kinds if kind not in asked]):
         raise ValueError(
-            f"continuation.kinds names {', '.join(missing)}, of which no {config.split} episode of scripted or human "
-            f"players has a task; they have {', '.join(sorted(asked))}"
+            f"continuation.kinds names {', '.join(missing)}, and no {config.split} episode of scripted or human "
+            f"players has such a task; they have {', '.join(sorted(asked))}"
         )
     scenarios = []
     for number, kind in enumerate(sorted(asked.keys() & (config.kinds or asked))):

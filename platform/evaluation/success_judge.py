@@ -12,7 +12,7 @@ from interplay.env.world import WorldSpec
 class SuccessJudge:
     """Judges a task step by step. An instruction succeeds once it has stayed done for `hold` steps.
 
-    Passing by a place, or bumping into what was to be moved, is thus no success. The success counts from the step at
+    Passing by a place, or bumping into the thing to move, therefore does not count. The success counts from the step at
     which the task was done, which must lie within `limit`; a play in which it is done at the limit continues until it
     has been held, or no longer is. A world that ends the episode while the task is done leaves no time to undo it, so
     that counts as held. A question is answered once, by the first utterance.

@@ -111,7 +111,7 @@ def check_drawing(device: torch.device, otherwise: str) -> None:
 
     Raises:
         ModuleNotFoundError: triton is not installed.
-        ValueError: the device is no GPU, and triton does not interpret.
+        ValueError: the device is not a GPU, and triton does not interpret.
     """
     if not has_triton():
         raise ModuleNotFoundError(

@@ -38,7 +38,7 @@ class HouseScenes:
 
         Raises:
             ModuleNotFoundError: triton is not installed.
-            ValueError: the device is no GPU.
+            ValueError: the device is not a GPU.
         """
         check_drawing(device, f"or set {self.setting}=actor")
         houses = [house for house in self.houses if house is not None]

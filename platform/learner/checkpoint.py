@@ -5,7 +5,7 @@
         agent.pt          the agent's weights alone, which other stages load
         training.pt       optimizer, random states, cursors, lane states, which only a resume needs
 
-A directory is written under a temporary name, synced and renamed: it is whole or it is not there.
+A directory is written under a temporary name, synced and renamed: it is complete or absent.
 """
 
 from __future__ import annotations

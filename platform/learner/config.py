@@ -18,8 +18,8 @@ class LearnerConfig(ForwardConfig):
     # Parts of the lanes, learned from one after another, with memory for one part. Same gradient; only texts that CSS
     # pairs are embedded again.
     accumulate: int = 1
-    # Updates whose results the host need not know before it begins another, so that a GPU never waits for it. A loss
-    # that is not finite stops all further steps on the device, and the run at most this number of updates later.
+    # How many updates the host may begin before it reads the results of the first, so that a GPU never waits for it. A
+    # loss that is not finite stops all further steps on the device, and the run at most this number of updates later.
     check_lag: int = 0
     # Record an update as a CUDA graph, which a GPU then repeats with one launch for all of its kernels; not with
     # several ranks. See `interplay.learner.update_graphs`.

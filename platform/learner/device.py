@@ -8,7 +8,7 @@ from interplay.core.setting_checks import check_device_name
 
 
 class Unavailable(ValueError):
-    """A setting asks for a device, or a way to draw, that is not here."""
+    """A setting asks for a device, or a way to draw, that this machine lacks."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(problem, remedy)  # both, so that a copy in another process can be made from them
@@ -36,8 +36,8 @@ def find_device(name: str, setting: str = "learner.device") -> torch.device:
     index = device.index or 0
     if index >= there:
         raise Unavailable(
-            f"{setting}={name} is not here: {_seen(there)}",
-            f"choose {setting}=auto, which takes what is there, or use a machine that has it",
+            f"{setting}={name} is not available: {_seen(there)}",
+            f"choose {setting}=auto, which uses what is available, or use a machine that has it",
         )
     return _gpu(index)
 

@@ -121,7 +121,7 @@ def join(
         # would use another name than the other ranks.
         distributed.distributed_c10d._world.group_count = 0
         raise RankLost(
-            f"rank {rank} of {size} waited {patience:g} s at {address} and the others did not come: see that all are "
+            f"rank {rank} of {size} waited {patience:g} s at {address} and the others did not join: check that all are "
             f"started, that the address is rank 0's, and that its port is free and open. ({error})"
         ) from error
     return DistributedGroup(rank, size)

@@ -20,8 +20,8 @@ from interplay.core.setting_checks import check_device_name
 from interplay.learner.device import find_device
 
 COMPILE_BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
-# Of one function, in all learners of a process: each network, precision, memory layout and number of lanes takes one,
-# and of the LSTM's step two. torch's limit of 8 ends the fifth stage that has other lanes than those before.
+# Compilations of one function in all learners of a process. Each network, precision, memory layout and number of lanes
+# needs one, and two for the LSTM's step. With torch's limit of 8, the fifth stage with another number of lanes fails.
 MOST_GRAPHS = 64
 
 EncodeSteps = Callable[[dict[str, Tensor]], StepFeatures]
@@ -106,7 +106,7 @@ def check_compiler(device: torch.device) -> None:
     Raises:
         ValueError: its compiler for this device is missing, or for a GPU the headers of Python.
     """
-    # Triton compiles the code that launches its kernels, with one of these two; a plain cc it does not find.
+    # Triton compiles the code that launches its kernels, with one of these two; it does not find a plain cc.
     gpu = device.type != "cpu"
     variable, package, compilers = ("CC", "gcc", ["gcc", "clang"]) if gpu else ("CXX", "g++", ["g++", "clang++", "c++"])
     compilers = [named] if (named := os.environ.get(variable)) else compilers

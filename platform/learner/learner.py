@@ -4,7 +4,7 @@ It is independent of processes and files.
 
     update = load (unrolls to the device) -> learn (forward, terms, backward, sum over ranks, step, metrics)
 
-On a GPU `load` copies on a stream of its own, and with `LearnerConfig.check_lag` nothing of an update waits for the
+On a GPU `load` copies on a stream of its own, and with `LearnerConfig.check_lag` no part of an update waits for the
 device: the host prepares the next one while the GPU computes.
 
 With `LearnerConfig.accumulate` forward, terms and backward run part by part (`interplay.learner.batch_parts`). With
@@ -134,8 +134,10 @@ class Learner:
         self._settle(0)
 
     def _settle(self, most: int) -> None:
-        """Waits until at most `most` updates are under way. One that was not finite stays the first of them, so that
-        nothing can be saved or learned later on."""
+        """Waits until at most `most` updates are under way.
+
+        An update that was not finite stays the first of them, so that every later save or update raises its error.
+        """
         while len(self._pending) > most:
             self._pending[0].fetch()
             self._pending.popleft()

@@ -3,8 +3,8 @@
 Every loss is a mean over the unmasked steps (or utterances, or pairs), so its scale depends neither on the batch size
 nor on the number of masked steps.
 
-Shapes do not depend on the data, but for the rows that CSS and the language select; those are selected before, on the
-host, and may be padded to a fixed number (`interplay.agent.selected_rows`).
+Shapes do not depend on the data, except for the rows that CSS and the language select. These rows are selected
+beforehand, on the host, and may be padded to a fixed number (`interplay.agent.selected_rows`).
 """
 
 from __future__ import annotations

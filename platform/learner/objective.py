@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from interplay.agent.heads import movement_log_probs
+from interplay.agent.heads import AutoregressiveMovementHead, MovementHead, movement_log_probs
 from interplay.agent.language import selected_tokens
 from interplay.agent.mark_head import mark_classes
 from interplay.agent.network import Agent, AgentOutput
@@ -168,11 +168,7 @@ def demonstration_terms(
     arrays, weights = rows.device, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
     if agent.movement is not None and output.movement is not None:
-        logits = agent.movement.logits(output.movement, arrays["movement"])
-        log_probs = movement_log_probs(logits, arrays["movement"])
-        loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
-        totals = {"cloned_steps": mask.sum()}
-        yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {}, totals)
+        yield _movement_cloning(agent.movement, output.movement, arrays, mask, config)
     if selected.cloned is not None:
         yield _language_cloning(agent, output, arrays, selected.cloned, mask, config)
     if selected.pairs is not None and output.vision is not None:
@@ -187,13 +183,30 @@ def demonstration_terms(
             others=others,
             pairs=selected.pairs,
         )
-        parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
-        extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
-        yield Term("css", parts, weights.css, extra, {"css_mismatching": contrast.pairs[1]})
+        yield _contrast(contrast, weights.css)
     if output.utility is not None:
         yield _between_times(output.utility, arrays, weights.ibt)
     if mark_logits is not None:
         yield _marks(mark_logits, arrays, weights.marks)
+
+
+def _movement_cloning(
+    head: MovementHead | AutoregressiveMovementHead,
+    features: Tensor,
+    arrays: Tensors,
+    mask: Tensor,
+    config: ObjectiveConfig,
+) -> Term:
+    log_probs = movement_log_probs(head.logits(features, arrays["movement"]), arrays["movement"])
+    loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
+    totals = {"cloned_steps": mask.sum()}
+    return Term("movement_cloning", (Mean(loss, mask.sum()),), config.weights.movement_cloning, {}, totals)
+
+
+def _contrast(contrast: losses.CSS, weight: float) -> Term:
+    parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
+    extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
+    return Term("css", parts, weight, extra, {"css_mismatching": contrast.pairs[1]})
 
 
 def _between_times(utility: Tensor, arrays: Tensors, weight: float) -> Term:

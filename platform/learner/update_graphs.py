@@ -4,7 +4,7 @@
 
 A graph reads and writes fixed addresses and has fixed shapes, so each form of the inputs (their names, shapes and
 dtypes) has a graph of its own. The first updates of a form run without one, which compiles and loads its kernels and
-makes the state of the optimizer. They are updates like all others: no update is made twice or lost.
+makes the state of the optimizer. They are updates like all others: none is repeated or lost.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class UpdateGraphs:
         """The results of an update. They are overwritten by the next one.
 
         Raises:
-            ValueError: inputs come in too many forms; the message says how the last two differ.
+            ValueError: the inputs have too many forms; the message states how the last two differ.
         """
         form = form_of(inputs)
         if form not in self._seen:

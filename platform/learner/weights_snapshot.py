@@ -19,8 +19,11 @@ class WeightsSnapshot:
     """
 
     def __init__(self, state: Mapping[str, Tensor], stream: torch.cuda.Stream | None = None) -> None:
-        """`stream`: of the transfer from a GPU, which no other work uses; not made here, because torch gives out the
-        same 32 streams in turn, so that many snapshots would also get those of updates."""
+        """`stream`: the one that transfers the weights from a GPU; no other work may use it.
+
+        It is not created here: torch has 32 streams, which it returns in turn, so some snapshots of a long run would
+        share the streams of updates.
+        """
         device = next(iter(state.values())).device
         self._shapes = {name: tensor.shape for name, tensor in state.items()}
         self._lock = threading.Lock()

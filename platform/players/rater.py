@@ -68,7 +68,7 @@ class RaterConfig:
     misses: float = 0.05  # probability of omitting a mark
     errors: float = 0.1  # probability of the wrong sign
     marks_undoing: bool = False  # mark -1 when a done task is undone, even if progress falls less
-    chatter: float = 0.0  # probability of marking -1 for an utterance that is no first answer
+    chatter: float = 0.0  # probability of marking -1 for an utterance that is not the first answer
     marks_silence: bool = True  # mark -1 when a question ends without an answer
     bored_after: int = 0  # steps without an event after which it marks -1; 0: never
     population: RaterPopulation = field(default_factory=RaterPopulation)  # variation between raters

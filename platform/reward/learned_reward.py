@@ -180,6 +180,6 @@ def _packed(lanes: _Lanes) -> RecurrentArrays:
     return RecurrentState(*(np.concatenate(both, axis=1) for both in zip((hidden, cell), columns, strict=True)))
 
 
-def learned_reward(model: Agent, version: int, on: InferenceDevice | None = None) -> RewardFunction:
+def learned_reward(model: Agent, version: int, on: InferenceDevice) -> RewardFunction:
     """The reward function of a trained reward model: the change of its utility, or the marks that it draws."""
     return LearnedReward(model, version, on) if model.marks is None else MarkReward(model, version, on)

@@ -202,7 +202,7 @@ def checked_score(function: RewardFunction, arrays: Arrays, lane_state: LaneStat
 
 
 def _described(scored: object) -> str:
-    """The dtype and shape of the reward, as "float64 [9, 8]", or the type of what is no array or no `ScoredUnroll`."""
+    """The dtype and shape of the reward, as "float64 [9, 8]", or the type of another result."""
     if not isinstance(scored, ScoredUnroll):
         return f"a {type(scored).__name__}"
     if not isinstance(scored.reward, np.ndarray):

@@ -145,7 +145,7 @@ class RewardServer(ThreadingHTTPServer):
         handler.scorer, handler.vocabulary, handler.layout, handler.width = scorer, vocabulary, layout, width
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Logs an error of a connection; in one line if its client disconnected, which is no error of the server."""
+        """Logs an error of a connection; in one line if its client disconnected, which is not a fault of the server."""
         error = sys.exception()
         if isinstance(error, (ConnectionError, TimeoutError)):
             logger.info("a client disconnected: %s", error)

@@ -4,8 +4,8 @@ An update frees all the memory that it allocated, and the next one allocates the
 glibc returns blocks of that size to the system at once, which hands them out again page by page, each of them cleared.
 That was 40% of an update of a small network on two busy cores; see docs/throughput.md.
 
-Under Ray this is for learner processes only. Actors allocate little at a time: without it they fetched hardly a page,
-and with it one grew from 240 to 254 MB in an hour, in steps of 4 MB.
+Under Ray only learner processes keep freed memory. Actors allocate little at a time: without this setting they fetched
+hardly a page, and with it an actor grew from 240 to 254 MB in an hour, in steps of 4 MB.
 
 Tensors and messages of many sizes fragment the heap that is kept, so the process grows although it uses no more memory:
 `trim_heap` returns what is free.

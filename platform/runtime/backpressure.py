@@ -40,7 +40,7 @@ class LagBound(Generic[Tracked]):
         self._items: dict[int, Tracked] = {}  # by order
         self._versions = Counter[int]()
         self._requested = 0
-        # (version, order), the next one to be used first; entries that no longer hold are skipped, and keep no unroll.
+        # (version, order), the next one first; outdated entries are skipped, and keep no unroll in memory.
         self._ready: list[tuple[int, int]] = []
         self._unready: list[tuple[int, int]] = []
 
@@ -113,7 +113,7 @@ class LagBound(Generic[Tracked]):
         return taken
 
     def _waits(self, entry: tuple[int, int]) -> bool:
-        """Whether an entry of the unrolls that are not ready still holds."""
+        """Whether an entry of `_unready` is up to date."""
         version, order = entry
         if order not in self._items:
             return False
@@ -129,8 +129,8 @@ class LagBound(Generic[Tracked]):
 class FreeActors:
     """The actors that may take a request: first those with the fewest in flight, then those with the fewest so far.
 
-    An update costs the logarithm of the number of actors. Entries that no longer hold are skipped, and dropped before
-    they outnumber the actors.
+    The cost of an update is logarithmic in the number of actors. Outdated entries are skipped, and dropped before they
+    outnumber the actors.
     """
 
     def __init__(self, max_in_flight: int) -> None:

@@ -155,15 +155,15 @@ class RolloutSource(BatchSource, Protocol):
         """Returns the next batch.
 
         Args:
-            snapshot: returns the learner's current weights, which are fetched when they are wanted, in any thread.
-            version: of these weights: the number of batches they were trained on.
+            snapshot: returns the learner's current weights. May be called in any thread, when the weights are needed.
+            version: version of these weights: the number of batches they were trained on.
             ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
                 Called once this batch has arrived.
-            stopped: whether to give up waiting for this batch. The state of a source in the learner's process is not
-                known before the batch is complete, so it does that only where the newest checkpoint holds the state
-                before this batch, and after a grace period.
-            keep: without `ahead`, whether the state holds these weights for the next batch, which has the same lag then
-                as if work on it had begun. Only sources in the learner's process do.
+            stopped: whether to give up waiting for this batch. A source in the learner's process gives up only where
+                the newest checkpoint holds the state before this batch, and after a grace period, because its state is
+                unknown until the batch is complete.
+            keep: without `ahead`, whether the state holds these weights for the next batch, which then has the same lag
+                as if work on it had begun. Only sources in the learner's process keep them.
 
         Raises:
             StopRequested: `stopped` returned True; no batch is taken, and the state is that before the call.

@@ -1,5 +1,8 @@
-"""Before Ray is imported: whether it is installed, the authentication token for a cluster that a run starts, since Ray
-listens on all interfaces of the machine, and what Ray does not print."""
+"""Preparation of the import of Ray: the check that it is installed, and its environment variables.
+
+A cluster that a run starts gets an authentication token, because Ray listens on all interfaces of the machine. Messages
+of Ray about failures that a run reports itself are not printed.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from importlib.util import find_spec
 
 MODE_VARIABLE, TOKEN_VARIABLE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 SKIPPED_VARIABLE = "RAY_DEDUP_LOGS_SKIP_REGEX"
-# Ray's words about failures that a run reports itself with the cause. It prints the second one with debugging output
-# of its own, which would be the last thing on screen.
+# Ray's words about failures that a run reports itself with the cause. Ray prints the second one with debugging output,
+# which would be the last thing on screen.
 REPORTED_TEXTS = (
     "A worker died or was killed while executing a task by an unexpected system error",
     "Raylet is terminated",

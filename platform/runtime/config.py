@@ -19,7 +19,7 @@ class Resources:
 
     def __post_init__(self) -> None:
         if not self.cpus > 0:
-            raise ValueError(f"cpus must be above 0, got {self.cpus:g}; a small fraction, as 0.1, is as good as none")
+            raise ValueError(f"cpus must be above 0, got {self.cpus:g}; give a small fraction, as 0.1, for almost none")
         if self.gpus < 0:
             raise ValueError(f"gpus must be at least 0, got {self.gpus:g}")
 
@@ -53,7 +53,7 @@ class ActorsConfig:
     def __post_init__(self) -> None:
         check_device_name(self.device, "actors.device")
         if self.inference == "local" and self.service != Resources():
-            raise ValueError("actors.service: of use with actors.inference=service only; add that")
+            raise ValueError("actors.service has an effect only with actors.inference=service; add that")
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ class RuntimeConfig:
                 )
         for name in ("actor", "dataset"):
             if gpus := getattr(self, name).gpus:
-                raise ValueError(f"runtime.{name}.gpus must be 0, because it works on the CPU; got {gpus:g}")
+                raise ValueError(f"runtime.{name}.gpus must be 0, because these workers use the CPU; got {gpus:g}")
         if self.learners > 1 and self.learner.gpus % 1:
             raise ValueError(
-                f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a "
-                "GPU; set runtime.learner.gpus=1, or 0 on the CPU"
+                f"runtime.learner.gpus={self.learner.gpus:g}: the ranks of "
+                f"runtime.learners={self.learners} can't share a GPU; set runtime.learner.gpus=1, or 0 on the CPU"
             )
         if self.num_buffers < 2:
             raise ValueError(
@@ -123,11 +123,11 @@ class RuntimeConfig:
             self._refuse_what_ray_needs()
             return
         if not self.overlap:
-            raise ValueError("runtime.overlap=false is of runtime=in_process; under Ray, set runtime.max_lag=0")
+            raise ValueError("runtime.overlap=false needs runtime=in_process; under Ray, set runtime.max_lag=0")
         if self.address is not None and (self.cpus, self.object_store_mb) != (None, None):
             raise ValueError(
-                f"runtime.cpus and runtime.object_store_mb are of a cluster started here; the one at runtime.address="
-                f"{self.address} has what it was started with: leave them out"
+                f"runtime.cpus and runtime.object_store_mb apply to a cluster that the run starts; the cluster at "
+                f"runtime.address={self.address} is running already: leave them out"
             )
         if self.max_lag == 0 and self.unrolls_in_batch > self.actors * self.in_flight:
             needed = -(-self.unrolls_in_batch // self.actors)

@@ -93,7 +93,10 @@ class WorkerLog:
 
 
 class LastStep:
-    """`folder`/<name>.txt: the last step of a world that a worker began. It outlives a process that the step ends."""
+    """`folder`/<name>.txt: the last step of a world that a worker began.
+
+    The file remains if the step ends the process.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._file = folder / f"{name}.txt"

@@ -32,7 +32,7 @@ class HeartbeatReading:
 
 @dataclass(frozen=True)
 class WorkerReply:
-    """Base of results that carry the heartbeat of the worker that sends them, so that it need not be asked for one."""
+    """Base of results that carry the heartbeat of the worker that sends them, which saves a request for it."""
 
     heartbeat: HeartbeatReading | None = field(default=None, kw_only=True)  # set by `Worker.call`
 

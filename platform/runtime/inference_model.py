@@ -146,7 +146,7 @@ class Painter(Protocol):
 
 
 class PartsMissing(Exception):
-    """A request shows parts of scenes that this process does not have: it is to be sent with all of them."""
+    """A request shows parts of scenes that this process does not have; the sender repeats it with all parts."""
 
 
 class KnownParts:
@@ -232,7 +232,7 @@ class InferenceModel:
             self._agent_of(version)
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
-        """Answers requests that share their version and whether they are greedy.
+        """Answers requests for one version; actions are sampled.
 
         Raises:
             VersionGone: the version has been dropped.
@@ -253,7 +253,7 @@ class InferenceModel:
                 pictures = self._painter.draw([(each.observations["view"][0], each.scenes) for each in requests])
             uploaded["image"] = pictures[None]
         state = RecurrentState(*(uploaded.pop(name) for name in RecurrentState._fields))
-        decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
+        decision = act(agent, uploaded, state, noise, False, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 
     def _agent_of(self, version: int) -> Agent:

@@ -96,12 +96,13 @@ class StopRequest:
 def grace_period(stopped: Callable[[], bool], awaited: str, *, keeps_all: bool = True) -> Callable[[], bool]:
     """A function that returns True once `GRACE_SECONDS` have passed since it first noticed a stop request.
 
-    What is awaited, which it logs with the limit, is given up then, and made again by the next start.
+    The caller then gives up the work under way, which the next start repeats.
 
     Args:
         stopped: whether a stop is requested.
-        keeps_all: whether all else is saved by then. If not, the function never returns True, and says after that time
-            how to stop.
+        awaited: the work under way, as a log message names it when the stop request is noticed.
+        keeps_all: whether all other work is saved by then. If not, the function never returns True, and logs after that
+            time how to stop.
     """
     noticed: list[float] = []
     told: list[bool] = []

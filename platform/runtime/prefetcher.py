@@ -32,8 +32,8 @@ Item = TypeVar("Item")
 POLL_SECONDS = 0.02  # that a source under Ray waits at a time
 LOG_WAIT_SECONDS = 120.0  # between two log messages about an item that takes long
 CLOSE_SECONDS = 10.0  # that `close` waits for the thread
-QUIET_SECONDS = 1.0  # of them, without a log message
-STDERR_DESCRIPTOR = 2  # Python's own `sys.stderr` is no file in a learner under Ray
+QUIET_SECONDS = 1.0  # of `CLOSE_SECONDS`, without a log message
+STDERR_DESCRIPTOR = 2  # `sys.stderr` is not a file in a learner under Ray
 
 _abandoned: list[threading.Thread] = []  # threads that had not ended when they were closed
 

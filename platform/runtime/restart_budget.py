@@ -30,7 +30,7 @@ class RestartBudget:
         """Records a failure; returns how many failures count now, this one included.
 
         A failure older than the window still counts while no item was completed since: a worker that needs an hour to
-        start and fails each time is given up all the same.
+        start and fails each time is given up, too.
 
         Args:
             completed: items that the worker has completed in all its processes.

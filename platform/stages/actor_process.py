@@ -28,11 +28,11 @@ ActorRequest = tuple[str, tuple[Any, ...]]  # the name of a method of `ScoringAc
 
 
 def why_no_actor_process(*devices: InferenceDevice) -> str:
-    """Why the actor stays in this process; empty if it need not. `devices`: those on which it decides and scores."""
+    """Why the actor must stay in this process; empty if nothing requires it. `devices`: where it decides and scores."""
     if multiprocessing.current_process().daemon:
-        return "this process may start no other"
+        return "this process may not start others"
     if any(each.device.type != "cpu" for each in devices):
-        return "it computes on a GPU, which both processes would need memory of"
+        return "it computes on a GPU, and both processes would need memory of it"
     return ""
 
 

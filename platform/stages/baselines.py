@@ -168,8 +168,10 @@ def refuse_shorter(run: Run) -> None:
 
 
 def replaced_stages(run: Run, name: str) -> list[str]:
-    """The stages of the run that a baseline began from, or learns from the same episodes or marks as, and that have
-    been trained again from the start since. Further training changes neither the snapshot nor the weights of a step.
+    """The stages of the run on which a baseline depends and that have been trained again from the start since.
+
+    A baseline depends on a stage if it began from the agent of the stage, or learns from the same episodes or marks.
+    Further training of a stage changes neither its snapshot nor the weights of a step.
 
     Raises:
         CheckpointError: a checkpoint is damaged.
@@ -237,8 +239,7 @@ def _naming(run: Run, names: Collection[str]) -> list[str]:
 
 
 def _due_updates(run: Run, name: str) -> dict[str, float]:
-    """The updates that the stages of a baseline should have, by those that the run itself has; a variant may set other
-    numbers."""
+    """The updates that the stages of a baseline should have, by those of the run; a variant may set others."""
     records = {stage: run.stage(stage).record() for stage in run.config.training_stages}
     updates = {stage: record.get("updates", 0) for stage, record in records.items()}
     stages, changes = baseline_of(run.config, name).stages, run.config.variants.get(name, {})

@@ -114,8 +114,8 @@ def build(run: Run, snapshot: Snapshot, stage: str, role: str, heldout: Snapshot
 
 
 def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
-    """The vocabulary of the checkpoint to resume from, which damaged episodes can't change; at first, of the data, also
-    as the stages that continue from this agent mirror it."""
+    """The vocabulary of the checkpoint to resume from, so that damaged episodes can't change it. Without a checkpoint,
+    the vocabulary of the data, also of its mirrored form if a stage that continues from this agent mirrors it."""
     found = checkpoint.latest(run.stage(stage).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
@@ -129,7 +129,7 @@ def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
 
 
 def _texts(snapshot: Snapshot, beat: ReportActivity, reflection: Reflection | None) -> Iterator[str]:
-    """All utterances of the readable episodes, and as mirrored episodes have them if `reflection` changes them."""
+    """All utterances of the readable episodes, and their mirrored forms if `reflection` changes them."""
     for number, episode in enumerate(iter_readable(snapshot, snapshot.ids), 1):
         beat(f"builds the vocabulary: episode {number} of {len(snapshot)}")
         for said in episode.meta.utterances:

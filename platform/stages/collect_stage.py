@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import ScriptedSeat, SolverSeat
@@ -86,37 +86,28 @@ def _grown(run: Run, config: CollectConfig, stage: str) -> CollectConfig:
 
 
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
-    folder, grown = run.stage(stage), _grown(run, config, stage)
-    for name in NUMBERS:
-        wanted, begun = getattr(config, name), getattr(grown, name)
-        if wanted < begun:
-            setting = f"{settings_group(stage)}.{name}"
-            logger.info("%s=%d: the %d that %s was started with stay", setting, wanted, begun, stage)
+    grown = _grown(run, config, stage)
+    _log_smaller_numbers(config, grown, stage)
     config = grown
     clock = run.begin(stage, collect_settings(run, config, stage))
     counts = {"episodes": config.episodes, "heldout_episodes": config.heldout}
-    if folder.finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
+    if run.stage(stage).finished and all(clock.fact(name, 0) == number for name, number in counts.items()):
         if not sum(counts.values()) or _has_episodes(run, stage):
             return
         logger.warning("%s has no episode of %s any more: they are recorded again", run.root / "store", stage)
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         EPISODE_IDS.continue_after(max(store.paths(), default=""))
-        recorded, others = Counter[EpisodeStart](), dict[tuple[str, int], str]()
-        stored_steps = Counter[EpisodeStart]()
-        for meta in store.intact_metas():
-            recorded[meta.split, meta.seed] += 1
-            stored_steps[meta.split, meta.seed] += meta.steps
-            others.setdefault((meta.world, meta.world_version), meta.id)
+        stored = _stored(store)
         starts = _starts(run, config, stage)
-        waiting = _waiting(starts, recorded)
+        waiting = _waiting(starts, stored.episodes)
         total = config.episodes + config.heldout
         with Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting)) as progress:
             missing, steps, texts = len(waiting), 0, Counter[str]()
-            before = sum(stored_steps[start] for start in set(starts.values()))
+            before = sum(stored.steps[start] for start in set(starts.values()))
             if waiting:
                 clock.note(finished=False)
-                _warn_of_other_version(run, stage, others)
+                _warn_of_other_version(run, stage, stored.worlds)
                 _log_merged_kinds(run, config, stage)
                 _check_agents(run, config, stage, store)
                 record = _recorded_by_workers if config.workers else _recorded_here
@@ -137,6 +128,32 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 f"stopped with {total - missing:,} of {total:,} episodes stored; the same command continues"
             )
         clock.finish(**facts, **counts)
+
+
+def _log_smaller_numbers(config: CollectConfig, grown: CollectConfig, stage: str) -> None:
+    """Logs which numbers of `config` are smaller than those that the stage was started with, which `grown` keeps."""
+    for name in NUMBERS:
+        wanted, begun = getattr(config, name), getattr(grown, name)
+        if wanted < begun:
+            setting = f"{settings_group(stage)}.{name}"
+            logger.info("%s=%d: the %d that %s was started with stay", setting, wanted, begun, stage)
+
+
+class _Stored(NamedTuple):
+    """What the intact episodes of a store are."""
+
+    episodes: Counter[EpisodeStart]
+    steps: Counter[EpisodeStart]
+    worlds: Mapping[tuple[str, int], str]  # the id of an episode of each world and version
+
+
+def _stored(store: EpisodeStore) -> _Stored:
+    episodes, steps, worlds = Counter[EpisodeStart](), Counter[EpisodeStart](), dict[tuple[str, int], str]()
+    for meta in store.intact_metas():
+        episodes[meta.split, meta.seed] += 1
+        steps[meta.split, meta.seed] += meta.steps
+        worlds.setdefault((meta.world, meta.world_version), meta.id)
+    return _Stored(episodes, steps, worlds)
 
 
 def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeStore) -> None:
@@ -189,8 +206,11 @@ def _log_merged_kinds(run: Run, config: CollectConfig, stage: str) -> None:
 
 
 def _has_episodes(run: Run, stage: str) -> bool:
-    """Whether the store has any episode of a recording stage: of its round or, as earlier commits stored those of
-    agents without one, more than `collect` has recorded."""
+    """Whether the store has any episode of a recording stage.
+
+    These are episodes of its round. Earlier versions stored the episodes of agents without a round; for these, whether
+    there are more than `collect` has recorded.
+    """
     collected = run.stage("collect").record()
     before = collected.get("episodes", 0) + collected.get("heldout_episodes", 0)
     with run.store() as store:
@@ -239,8 +259,11 @@ def _recorded_here(
 def _recorded_by_workers(
     run: Run, config: CollectConfig, stage: str, waiting: Sequence[EpisodeNumber], stop: StopRequest
 ) -> Iterator[Episode]:
-    """Records in processes. What is played together, and with one stream of random numbers, does not depend on their
-    number: a scripted solver plays each episode alone, an agent as many as there are lanes."""
+    """Records in processes.
+
+    Which episodes are played together, and share a stream of random numbers, does not depend on the number of
+    processes: a scripted solver plays each episode alone, an agent as many as there are lanes.
+    """
     alone = config.solver == "scripted"
     size = 1 if alone else config.lanes
     everything = interleaved({"train": config.episodes, "heldout": config.heldout})

@@ -31,7 +31,7 @@ from interplay.stages.variants import variant_problems, variant_stages
 from interplay.tracking.config import TrackingConfig
 from interplay.video.config import ReplayConfig
 
-TYPED = "run.typed"  # the one field that no user sets
+TYPED = "run.typed"  # the one field that users do not set
 ROUND_SETTING = "run.round"
 
 
@@ -186,13 +186,13 @@ class Config:
         if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
             problems.append(
                 f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="
-                f"{self.reinforce.reward}: a learned setter states no task whose truth could be paid for; use the "
+                f"{self.reinforce.reward}: a learned setter states no task, so there is no ground truth; use the "
                 "reward model with reinforce.reward=ibt, or replay recorded setters with "
                 "reinforce.actor.learned_setters=0"
             )
         if self.runtime.reward.follow and self.reinforce.reward not in LEARNED_REWARDS:
             problems.append(
-                "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
+                "runtime.reward.follow=true loads newer reward models, and reinforce.reward="
                 f"{self.reinforce.reward} uses none: leave runtime.reward.follow out, or use the model with "
                 "reinforce.reward=ibt"
             )
@@ -215,7 +215,7 @@ class Config:
         taught = [] if wrong_variants else [name for name in self.baselines if self._needs_marks(name)]
         if without_marks and taught:
             problems.append(
-                f"baselines={taught} are of a reward model, and reinforce.reward={self.reinforce.reward} trains "
+                f"baselines={taught} need a reward model, and reinforce.reward={self.reinforce.reward} trains "
                 "none: leave them out, or use the model with reinforce.reward=ibt"
             )
         return problems

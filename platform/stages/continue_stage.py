@@ -46,7 +46,7 @@ def continue_scenarios(run: Run) -> None:
     """Continues every scenario with every agent of the run.
 
     Resumes continuation by continuation: those that are recorded stay, the others are drawn by a new random stream.
-    An agent with another checkpoint, or on other scenarios than now, continues all of them again.
+    An agent whose results are of another checkpoint or of other scenarios continues all scenarios again.
 
     Raises:
         CheckpointError: as `trained_agents`, or the vocabulary of an agent from elsewhere lacks the scenarios' words.

@@ -31,7 +31,9 @@ RECORDING = ("collect", "collect-agent")  # the stages that record episodes
 
 
 def other_snapshot(run: Run, stage: str) -> str:
-    """The warning that a stage has learned from another snapshot than the store's; "" if it has not, or states none.
+    """The warning that a stage has learned from another snapshot than the store's; else "".
+
+    A stage whose checkpoint states no snapshot is not compared.
 
     A damaged checkpoint is not reported here. A baseline's copies of the stages of its run have no snapshots.
     """
@@ -149,9 +151,7 @@ def warn_of_newer_data(
         )
 
 
-def newer_data(
-    run: Run, name: str, where: EpisodeFilter, raters: Collection[str] = (), share: float = 1.0
-) -> dict[str, int]:
+def newer_data(run: Run, name: str, where: EpisodeFilter, raters: Collection[str], share: float) -> dict[str, int]:
     """The numbers of episodes, and of marks where they count, that the stage `name` could learn from now and that its
     snapshot lacks. The arguments are those of `freeze_once`."""
     frozen, where = Snapshot(run.snapshot_path(name)), _of_round(run, where)
@@ -276,8 +276,8 @@ def _limits(run: Run, stage: str, store: EpisodeStore) -> tuple[Held | None, Col
 
 
 def _path_of_held(path: Path) -> Path:
-    """The file of what the whole store held when the snapshot at `path` was frozen. Times would not tell that later, as
-    the clock of a machine may be set."""
+    """The file of what the whole store held when the snapshot at `path` was frozen. Times do not determine that later,
+    because the clock of a machine may be changed."""
     return path.with_stem(f"{path.stem}-held")
 
 

@@ -116,7 +116,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             name for name in players if not has_results(folder, name, checkpoints.get(name, {}), probes, others[name])
         ]
         if config.chance and not has_chance(folder, config.chance_draws, probes):
-            # Processes play its few long units before the short ones of the last player, and so end at the same time.
+            # Chance has few, long units: played before the short ones of the last player, they keep all processes busy.
             steps.insert(len(steps) - (config.workers > 0 and bool(steps)), CHANCE)
         if config.workers:
             units = list(_units(steps, probes, others, config.lanes))
@@ -156,7 +156,7 @@ def stages_of(run: Run) -> dict[str, str]:
     """
     found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).has_agent}
     recorded = run.stage(AGENTS["bc_rl"]).record().get("settings", {}).get("reinforce", {})
-    start = recorded.get("start", run.config.reinforce.start)  # whatever is typed now
+    start = recorded.get("start", run.config.reinforce.start)  # regardless of what is typed now
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start
     return found | trained_baselines(run) | dict(run.config.evaluate.agents)

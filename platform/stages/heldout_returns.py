@@ -85,7 +85,7 @@ def first_episode_returns(
             success = np.where(last & ~over, done, success)
             over |= last
             sums += np.where(over, 0, reward)
-    assert over.all(), "an episode outlived its steps"
+    assert over.all(), "an episode has more steps than its limit"
     return HeldoutReturns(
         [float(value) for value in sums], [None if np.isnan(done) else float(done) for done in success]
     )

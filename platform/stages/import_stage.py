@@ -39,16 +39,16 @@ READERS: Mapping[str, Callable[[Path], ReadCorpus]] = {"mdc": read_minecraft_dia
 def import_corpus(run: Run) -> str:
     """Imports `run.config.corpus`. Returns a table of what was read, and of what was left out and why.
 
-    The same table is in `corpus/<name>_counts.json`. That of a corpus compares it with the whole corpus; a copy that
-    holds another number is no error: it may be a part.
+    The same table is in `corpus/<name>_counts.json`. For a corpus it compares the copy with the whole corpus. Other
+    numbers than those of the whole are not an error, because the copy may be a part.
 
     An episode that is or was in the store is not written again, so that a stopped import continues, and what was
     deleted does not come back.
 
     Raises:
         ModuleNotFoundError: Minari is needed, but not installed.
-        ValueError: no corpus named, no folder or no copy there, a malformed file of the whole corpus, or a world in
-            which it was not recorded; or no episode of a Minari dataset can be replayed.
+        ValueError: no corpus is named, there is no folder or no copy, a file of the whole corpus is malformed, the
+            world is not that of the recordings, or no episode of a Minari dataset can be replayed.
     """
     config = run.config.corpus
     if not config.name or not config.path:

@@ -22,7 +22,7 @@ def judged_of(
 
     Args:
         labels: by agent, its name in the report.
-        continued: by agent, its results; of `on_same_scenarios`. Verdicts on others count as outdated.
+        continued: results by agent, as `on_same_scenarios` returns them. Verdicts on others count as outdated.
     """
     folder = run.stage(CONTINUE)
     place = str(folder.path.relative_to(run.root))

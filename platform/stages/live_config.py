@@ -14,10 +14,10 @@ class LiveConfig:
     """Seats, length and clock of live sessions.
 
     A seat is held by a "person", a "scripted" player, or an agent: a stage of the run as "clone" or
-    "round-1/reinforce", or the path of a checkpoint. A scripted solver does what a scripted setter asks; of what others
-    ask it does the feasible task whose words are most similar. With a co-pilot, a person may take over from the
-    solver's agent at any frame, by a key of its own or by any key that moves. `clock=stepped` runs a frame once every
-    person has sent an input for it, so that a session does not depend on time.
+    "round-1/reinforce", or the path of a checkpoint. A scripted solver does the task of a scripted setter; of another
+    setter, the feasible task whose words are most similar to what was said. With a co-pilot, a person may take over
+    from the solver's agent at any frame, by a key of its own or by any key that moves. `clock=stepped` runs a frame
+    once every person has sent an input for it, so that a session does not depend on time.
     """
 
     setter: str = "person"  # "person", "scripted", a stage, or the path of a checkpoint

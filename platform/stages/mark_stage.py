@@ -105,7 +105,7 @@ def _stored(store: EpisodeStore, clock: StageClock, marked: Iterator[Watched]) -
         added = [mark for _, marks in kept for mark in marks]
         clock.save()
         store.add_marks(added)
-        # A mark is a rating, too: one that is lost with its line of the journal leaves no rating without marks.
+        # Marks count as a rating without a row of their own, so that a power cut takes the rating with the marks.
         store.add_ratings([(episode, rater) for (rater, episode), marks in kept if not marks])
         yield len(batch), len(added)
 
@@ -204,7 +204,7 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
     for row, _, there in resimulate(world, episode, observers=()):
         if present is not None and present.step < row <= present.judged:
             step = row - 1
-            utterance = said[step] if step > present.step else None  # an utterance in the request's step is no answer
+            utterance = said[step] if step > present.step else None  # one in the request's step is not an answer
             marks = person.observe(step, there.facts(), utterance)
             if row == present.judged:
                 marks += person.end(step)

@@ -74,7 +74,7 @@ def _other_reward_model(run: Run) -> Iterator[str]:
 
 
 def _other_baselines(run: Run, labels: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each measured baseline that does not, or may not, belong to the stages of the run as they are."""
+    """A sentence for each measured baseline that does not, or may not, belong to the present stages of the run."""
     measured = {name: kept["stage"] for _, _, folder in MEASUREMENTS for name, kept in _measured(run, folder)}
     for name, stage in measured.items():
         if not stage.startswith(f"{FOLDER}/"):
@@ -117,7 +117,7 @@ def _difference(run: Run, stage: str, kept: Mapping[str, Any]) -> str:
         except CheckpointError as error:
             logger.warning("%s", error)
             return ""
-        return "it has been trained anew since, to the same update"
+        return "it has been trained again since, to the same update"
     return f"the agent is at {_stated(newest)} now"
 
 

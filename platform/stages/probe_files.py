@@ -39,8 +39,8 @@ def write_results(
     agent: str,
     checkpoint: Mapping[str, Any],
     results: Sequence[ProbeResult],
-    counterfactuals: Sequence[ProbeResult] = (),
-    films: Sequence[Film] = (),
+    counterfactuals: Sequence[ProbeResult],
+    films: Sequence[Film],
 ) -> None:
     """Writes an agent's results, and the pictures of some probes in place of those of an earlier evaluation.
 
@@ -71,7 +71,7 @@ def has_results(
     agent: str,
     checkpoint: Mapping[str, Any],
     probes: Sequence[Probe],
-    counterfactuals: Sequence[Probe] = (),
+    counterfactuals: Sequence[Probe],
 ) -> bool:
     """Whether the agent of this checkpoint has played all of these with the same time limits in the same version of the
     world, and success had to last as long.

@@ -51,8 +51,9 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
     folder, work = run.stage(name), partial(_run_in_learner, stage, name, run)
     folder.path.mkdir(parents=True, exist_ok=True)
     (folder.path / TRAINING_LOCK).touch()  # while Ray starts, `watch` waits for what has begun lately
-    from interplay.runtime.ray.cluster_session import resource_requests  # importing Ray takes half a second
+    # Imported here because importing Ray takes half a second.
     from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
+    from interplay.runtime.ray.worker_placement import resource_requests
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
@@ -91,7 +92,7 @@ def demonstration_source(
 
 
 def rounding_advice(setting: str, *, whole: int, each: int, of: int, fewer: str) -> str | None:
-    """Advice if rounding changes the number of lanes that `setting`, a share of lanes, has; None if it hardly does.
+    """Advice if rounding changes the number of lanes of `setting`, a share of lanes, by much; else None.
 
     Args:
         whole: that share of the lanes of a batch.

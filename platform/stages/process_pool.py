@@ -65,8 +65,8 @@ def map_in_processes(
 ) -> Iterator[_Result]:
     """Yields the result of each unit, in the order of the units, whichever process computed it.
 
-    Processes ignore Ctrl-C and a closed terminal, which reach all of a terminal: the caller decides, by two functions
-    that it passes. They end with this process, also if it is killed.
+    The processes ignore Ctrl-C and a closed terminal, which reach all processes of a terminal; the caller decides by
+    `stopped` and `overdue`. They end with this process, also if it is killed.
 
     Args:
         make: called in each process before its first unit; returns the function of a unit. Its argument returns True
@@ -83,29 +83,10 @@ def map_in_processes(
     context = _start_server(make)
     give_up = context.Event()
     begin = partial(make, give_up.is_set), OF_WORKERS
-    waiting: deque[Future[_Result]] = deque()
-    left, goes_on = iter(units), _outlasts(give_up, overdue)
     alive, held = context.Pipe(duplex=False)  # `held` is open in this process only: the system closes it at its end
     with alive, held, ProcessPoolExecutor(workers, context, _begin, (*begin, alive)) as pool:
         try:
-            while True:
-                while not stopped() and len(waiting) < 2 * workers and (unit := next(left, None)) is not None:
-                    waiting.append(pool.submit(_run, unit))
-                if not waiting:
-                    return
-                if stopped():
-                    waiting = deque(future for future in waiting if not future.cancel())
-                    if not waiting:
-                        return
-                if goes_on():
-                    logger.warning(
-                        "processes that have not given up their work in %.0f s are ended; the same command repeats it",
-                        END_SECONDS,
-                    )
-                    held.close()
-                    return
-                if wait([waiting[0]], timeout=POLL_SECONDS).done:
-                    yield waiting.popleft().result(timeout=0)
+            yield from _results(pool, units, 2 * workers, stopped, _deadline(give_up, overdue), held)
         except BrokenProcessPool as broken:
             if stopped():  # by a SIGTERM to the whole process group, as that of `timeout`, which ends the processes too
                 return
@@ -122,24 +103,56 @@ def map_in_processes(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _outlasts(give_up: Event, overdue: IsStopped) -> IsStopped:
+def _results(
+    pool: ProcessPoolExecutor,
+    units: Iterable[_Unit],
+    most: int,
+    stopped: IsStopped,
+    is_past_deadline: IsStopped,
+    held: Connection,
+) -> Iterator[_Result]:
+    """Submits units, at most `most` ahead of the results, and yields the results in the order of the units.
+
+    Closes `held`, which ends the processes, and yields nothing more once `is_past_deadline` returns True.
+    """
+    left = iter(units)
+    waiting: deque[Future[_Result]] = deque()
+    while True:
+        while not stopped() and len(waiting) < most and (unit := next(left, None)) is not None:
+            waiting.append(pool.submit(_run, unit))
+        if waiting and stopped():
+            waiting = deque(future for future in waiting if not future.cancel())
+        if not waiting:
+            return
+        if is_past_deadline():
+            logger.warning(
+                "processes that have not given up their work in %.0f s are ended; the same command repeats it",
+                END_SECONDS,
+            )
+            held.close()
+            return
+        if wait([waiting[0]], timeout=POLL_SECONDS).done:
+            yield waiting.popleft().result(timeout=0)
+
+
+def _deadline(give_up: Event, overdue: IsStopped) -> IsStopped:
     """A function that sets `give_up` once `overdue` returns True, and returns True from `END_SECONDS` later on."""
     asked: list[float] = []
 
-    def goes_on() -> bool:
+    def is_past() -> bool:
         if not asked and overdue():
             give_up.set()
             asked.append(time.monotonic())
         return bool(asked) and time.monotonic() - asked[0] >= END_SECONDS
 
-    return goes_on
+    return is_past
 
 
 class FunctionProcess(Generic[_Unit, _Result]):
     """A process that calls one function, for one request after another.
 
-    It ignores signals, which reach all processes of a terminal or of a group: this process decides. It ends with this
-    process, also if that is killed.
+    It ignores signals, which reach all processes of a terminal or of a group; the process that started it decides. It
+    ends with that process, also if that is killed.
     """
 
     def __init__(self, make: Callable[[], Callable[[_Unit], _Result]], origin: Origin) -> None:

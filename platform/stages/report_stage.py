@@ -179,12 +179,12 @@ def _heldout(run: Run) -> tuple[ModelOnHeldOut | None, list[str]]:
 
 
 def _settings(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The settings of the world, and those that each stage ran with, whatever is typed for the report."""
+    """The settings of the world, and those that each stage ran with, regardless of those typed for the report."""
     return {"env": dict(run.config.env)} | {name: record["settings"] for name, record in records.items() if record}
 
 
 def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """The seeds that the stages ran with, whatever is typed for the report; those typed where none has run."""
+    """The seeds that the stages ran with, regardless of what is typed; the typed ones if no stage has run."""
     recorded = {name: record["settings"] for name, record in records.items() if record}
     ordered = [*(name for name in TRAINED if name in recorded), *recorded]
     seed = next((recorded[name]["seed"] for name in ordered if "seed" in recorded[name]), run.seed)
@@ -193,7 +193,7 @@ def _seeds(run: Run, records: Mapping[str, Mapping[str, Any]]) -> dict[str, int]
 
 
 def _reward_source(run: Run, records: Mapping[str, Mapping[str, Any]]) -> str:
-    """The source of the reward in reinforcement, whatever is typed for the report."""
+    """The source of the reward in reinforcement, regardless of what is typed for the report."""
     reinforced = records["reinforce"].get("settings", {}).get("reinforce", {})
     reward = reinforced.get("reward") or run.config.reinforce.reward
     return REWARD_SOURCES.get(reward, reward)

@@ -256,7 +256,7 @@ def recorded_env(root: Path | str) -> Mapping[str, Any]:
 def env_if_recorded(root: Path) -> Mapping[str, Any] | None:
     """As `recorded_env`; None if there is no run yet.
 
-    Before the first command, the episodes that a program of one's own has recorded name their world.
+    Before the first command, the episodes that another program has recorded state their world.
 
     Raises:
         ValueError: the run's configuration is damaged.

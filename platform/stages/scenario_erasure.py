@@ -36,7 +36,7 @@ def erase_scenarios(root: Path, episodes: Collection[str]) -> list[str]:
                 if names := scenarios_of(suite, episodes):
                     _erase_judgements(root, str(suite.parent.relative_to(root)), names)
                     _erase_continuations(suite.parent, names)
-                    remove_scenarios(suite, names)  # last: a deletion that was killed finds them again
+                    remove_scenarios(suite, names)  # last, so that a deletion that was killed can be repeated
         except DAMAGE as error:
             logger.warning("scenarios of deleted episodes stay in %s: %s", suite, error)
             kept.append(str(suite.relative_to(root)))

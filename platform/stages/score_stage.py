@@ -95,7 +95,7 @@ def write_scores(
 def uncertainty(utility: Float32Array, ahead: int) -> float:
     """The mean entropy, in nats, of the order of moments that are `ahead` rows apart, sigmoid(U_{t+ahead} - U_t).
 
-    utility: [rows]. Shorter recordings compare their first and last row. One row has no order to be unsure of: 0.
+    utility: [rows]. Shorter recordings compare their first and last row. 0 for a single row, which has no order.
     """
     if len(utility) < 2:
         return 0.0

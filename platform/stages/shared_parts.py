@@ -103,7 +103,7 @@ def outgrown_start(run: Run, stage: str) -> str:
             return ""
     except CheckpointError:
         return ""
-    since = f"is at update {newest.step} now" if newest.step != began else "has been trained anew since"
+    since = f"is at update {newest.step} now" if newest.step != began else "has been trained again since"
     return (
         f"{stage} began with the agent of update {began} of {name}, which {since}, and keeps it. To begin with the "
         f"newer one, use a run of its own (run.name=...), or remove {run.stage(stage).path} and type: "
@@ -112,7 +112,7 @@ def outgrown_start(run: Run, stage: str) -> str:
 
 
 def is_of_run(run: Run, name: str) -> bool:
-    """Whether `name` is that of a stage of this run that has an agent, and no path to elsewhere."""
+    """Whether `name` is that of a stage of this run that has an agent, not a path."""
     folder = run.stage(name)
     return Path(os.path.normpath(folder.path)).is_relative_to(os.path.normpath(run.root)) and folder.has_agent
 
@@ -260,7 +260,7 @@ def _with_kinds(where: EpisodeFilter, kinds: Sequence[str], snapshot: Snapshot, 
     recorded = sorted({kind for entry in snapshot.entries(where) for kind in entry.task_kinds}) if kinds else []
     if unknown := sorted(set(kinds) - set(recorded)):
         raise ValueError(
-            f"{section}.dataset.kinds names {', '.join(unknown)}, of which no demonstration in {snapshot.path} has a "
+            f"{section}.dataset.kinds names {', '.join(unknown)}, and no demonstration in {snapshot.path} has such a "
             f"task; allowed: {', '.join(recorded)}, or none for all"
         )
     if kinds and not snapshot.select(chosen):

@@ -26,7 +26,7 @@ class CollectConfig:
     episodes: int = 600  # for training; more than were recorded extend the recording
     heldout: int = 100  # from other houses, never trained on
     # Different houses of each split, in which its episodes start in turn, each with another request; 0: one for each
-    # episode. Design choice: small agents learn houses by heart unless several requests begin with the same picture.
+    # episode. Design choice: small agents memorize houses unless several requests begin with the same picture.
     houses: int = 0
     steps: int = 40  # upper limit of an episode
     lanes: int = 16  # worlds stepped side by side

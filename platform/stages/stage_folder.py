@@ -197,8 +197,10 @@ class StageClock:
             )
 
     def record_config(self) -> None:
-        """Records the configuration of the run, once; called, unless `save` is, when nothing can be refused any more,
-        before the work."""
+        """Records the configuration of the run, once.
+
+        To be called before the work, when nothing can be refused any more, unless `save` is called then.
+        """
         if not self._has_recorded_config:
             self._record_config()
             self._has_recorded_config = True

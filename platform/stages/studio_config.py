@@ -130,7 +130,7 @@ class CrowdConfig:
             if getattr(self, name) <= 0:
                 wrong.append(f"crowd.{name} must be above 0, got {getattr(self, name)}")
         if not self.players + self.raters:
-            wrong.append("crowd.players and crowd.raters are both 0: nobody would come")
+            wrong.append("crowd.players and crowd.raters are both 0: set one to at least 1")
         if wrong:
             raise ValueError("; ".join(wrong))
 

@@ -66,9 +66,9 @@ class Trainee(ABC):
         Args:
             ahead: if True, the trainee may already start work on the next update. False for the update before a
                 checkpoint, which must hold the state between two updates. Always returns what its first call did.
-            stopped: whether to give up waiting for data, as a stop is requested; see `RolloutSource.take`.
+            stopped: whether to give up waiting for data because a stop is requested; see `RolloutSource.take`.
             keep: without `ahead`, whether the state holds the weights that this work would have begun with. True for a
-                checkpoint off the schedule, after which a resume is to continue as if it had not been made.
+                checkpoint off the schedule, so that a resume continues as if the run had not stopped.
 
         Raises:
             StopRequested: `stopped` returned True; the state is that before the call.

@@ -221,7 +221,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         StageConflict: the folder of the stage was removed or replaced.
     """
     loop.clock.check_folder()
-    weights = trainee.weights()  # raises before anything is claimed
+    weights = trainee.weights()  # may raise; therefore before `claim`
     loop.clock.claim()
     for record in loop.folder.path.glob("*.jsonl"):  # sync the records of these updates before writing the checkpoint
         files.sync(record)

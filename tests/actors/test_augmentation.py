@@ -84,7 +84,7 @@ def test_donors_are_from_several_episodes() -> None:
     assert heard == {(10, 3, 0), (11, 3, 0), (14, 3, 0)}
 
 
-def test_an_identical_text_is_no_swap() -> None:
+def test_an_identical_text_is_not_a_swap() -> None:
     w = told()
     w.heard[w.heard.any(-1)] = [10, 3, 0]
     result = run(w, ALWAYS_INSTRUCTION)

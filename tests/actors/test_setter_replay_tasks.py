@@ -55,7 +55,7 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
                 successes.append(success)
             else:
                 assert np.isnan(rows["success"][t, lane])
-            # Requested in step 1: an utterance before the solver hears it is no answer.
+            # Requested in step 1: an utterance before the solver hears it is not an answer.
             text = WORDS.decode(rows["tokens"][t, lane])
             if rows["spoke"][t, lane] and text and rows["row"][t, lane] > 1:
                 said[lane].append(text)

@@ -62,9 +62,9 @@ def test_a_step_is_stored_by_copy() -> None:
 
 def test_a_view_must_hold_what_the_world_promises() -> None:
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
-    with pytest.raises(ValueError, match=r"fake promises that the image .* came without one"):
+    with pytest.raises(ValueError, match=r"fake promises that the image .* lacks it"):
         inputs.observe(0, View(vector=np.zeros(2, np.float32)))
-    with pytest.raises(ValueError, match=r"fake promises that the vector .* came without one"):
+    with pytest.raises(ValueError, match=r"fake promises that the vector .* lacks it"):
         inputs.observe(0, View(image=np.zeros((2, 3, 3), np.uint8)))
 
 

@@ -123,7 +123,7 @@ def test_a_run_that_breaks_tells_why(endurance: ModuleType, tmp_path: Path, caps
     assert code == 1 and "ended" in said and "it broke" in said
 
 
-def test_ctrl_c_before_the_run_has_begun_is_no_error(
+def test_ctrl_c_before_the_run_has_begun_is_not_an_error(
     endurance: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stop = threading.Event()
@@ -136,7 +136,7 @@ def test_growth_is_judged_by_the_second_half(endurance: ModuleType) -> None:
     from watching.growth import growth
 
     at = [15.0 * look for look in range(241)]  # an hour
-    warm = [100 + min(look, 110) + (30 if look % 20 == 0 else 0) for look in range(241)]  # peaks are no growth
+    warm = [100 + min(look, 110) + (30 if look % 20 == 0 else 0) for look in range(241)]  # peaks are not growth
     flat = growth(at, warm)
     assert flat.slope == 0 and (flat.middle, flat.last) == (210, 210) and flat.first < 125
     steps = growth(at, [100 + look // 40 * 5 for look in range(241)])  # 30 MB an hour, in steps

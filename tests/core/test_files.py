@@ -144,7 +144,7 @@ def test_a_line_cut_short_is_neither_read_nor_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["[1]", '"text"', "5", '{"step": 1}', '{"update": "x"}', "\xff"])
-def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_not_a_row_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"update": 1}\n' + line + "\n", encoding="latin-1")
     for read in (JsonLines(path, key="update").read, lambda: JsonLines(path, key="update").newest(1)):

@@ -69,7 +69,7 @@ def test_threads_that_read_at_the_same_time_do_not_disturb_each_other() -> None:
     assert errors == []
 
 
-def test_one_array_is_no_file_of_arrays(tmp_path: Path) -> None:
+def test_one_array_is_not_a_file_of_arrays(tmp_path: Path) -> None:
     (tmp_path / "one.npz").write_bytes(npy(np.zeros(2)))
     with pytest.raises(ValueError, match="one array"):
         read_arrays(tmp_path / "one.npz")
@@ -114,6 +114,6 @@ def test_an_array_of_a_later_format_is_read() -> None:
         npy(np.array([{}])),
     ],
 )
-def test_what_is_no_plain_array_is_refused(data: bytes) -> None:
+def test_what_is_not_a_plain_array_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):
         read_array(data)

@@ -97,7 +97,7 @@ def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("config", [dict, EmptyConfig()])
-def test_a_configuration_that_is_no_dataclass_is_refused(config: Any) -> None:
+def test_a_configuration_that_is_not_a_dataclass_is_refused(config: Any) -> None:
     refused = r"config of a WorldEntry must be a dataclass, got .*; decorate it with @dataclass"
     with pytest.raises(ValueError, match=refused):
         WorldEntry(Empty, config)  # type: ignore[arg-type]

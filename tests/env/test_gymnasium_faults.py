@@ -37,7 +37,7 @@ class UnsetEnv(gymnasium.Env[Any, Any]):
 
 
 @pytest.mark.parametrize(("name", "reward"), [("nan", float("nan")), ("None", None), ("Array", np.array([1.0]))])
-def test_a_reward_that_is_no_number_is_refused(name: str, reward: Any) -> None:
+def test_a_reward_that_is_not_a_number_is_refused(name: str, reward: Any) -> None:
     gymnasium.register(f"Reward{name}-v0", UnsetEnv, kwargs={"reward": reward})
     world = gym_world(f"Reward{name}-v0")
     assert world.spec.frames_per_second == DEFAULT_FPS

@@ -125,7 +125,7 @@ def test_what_draws_an_episode_is_prepared_once_as_far_as_the_cache_holds_it(cac
 @pytest.mark.parametrize(
     ("image", "seen"),
     [
-        (None, "came without one"),
+        (None, "lacks it"),
         (np.zeros((7, 8, 3), np.uint8), r"shape \(7, 8, 3\)"),
         (np.zeros((8, 8, 1), np.uint8), r"shape \(8, 8, 1\)"),  # NumPy would repeat it
         (np.zeros((8, 8, 3), np.float32), "type float32"),  # NumPy would round it

@@ -110,7 +110,7 @@ def test_a_reader_waits_for_the_only_readable_kind_however_small_its_share(snaps
     mix = {"human-human": 0.99, "shared-control": 0.01}
     assert kinds_read(reader_of(snapshot, mix), 3) == {("shared-control", 1): 3}
     files[snapshot.ids[-1]].unlink()  # human-agent ones remain, which have no share
-    with pytest.raises(DamagedEpisode, match=r"no episode of .* can be read"):
+    with pytest.raises(DamagedEpisode, match=r"all episodes of .* are unreadable"):
         reader_of(snapshot, mix).next(0, 6)
 
 
@@ -151,5 +151,5 @@ def test_shared_control_is_cloned_in_the_persons_steps_only(snapshot: Snapshot) 
     layout = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
     arrays = RowWriter(layout, WORDS).encode_episode(shared.next(0, 6)[0].episode)
     assert arrays["cloned"][:, 0].tolist() == [False, False, True, True, True, True]  # a person steers from frame 4 on
-    with pytest.raises(ValueError, match="nothing of it to read"):
+    with pytest.raises(ValueError, match="has no episodes of these kinds"):
         reader_of(snapshot, {"human-agent": 1.0}, where=EpisodeFilter(kinds=PEOPLE))

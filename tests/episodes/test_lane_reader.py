@@ -165,7 +165,7 @@ def test_damaged_files_are_named_skipped_and_counted(snapshot: Snapshot, caplog:
 def test_a_snapshot_without_a_readable_file_ends_the_run(snapshot: Snapshot) -> None:
     for path in (snapshot.root / "episodes").glob("*/*.npz"):
         path.unlink()
-    with pytest.raises(DamagedEpisode, match=r"no episode of .*run\.db that is read here can be read"):
+    with pytest.raises(DamagedEpisode, match=r"all episodes of .*run\.db that are wanted here are unreadable"):
         LaneReader(snapshot, lanes=1, seed=0, world=Corridor()).next(0, 1)
 
 

@@ -65,7 +65,7 @@ def test_every_rank_finds_the_only_readable_file(snapshot: Snapshot) -> None:
         assert {piece.episode.meta.id for pieces in drawn(reader, 9) for piece in pieces} == {name(1)}
     (snapshot.root / "episodes").rename(snapshot.root / "elsewhere")
     source = EpisodeSource(snapshot, Corridor(), "solver", 2**20)
-    with pytest.raises(DamagedEpisode, match=r"no episode of .* can be read"):
+    with pytest.raises(DamagedEpisode, match=r"all episodes of .* are unreadable"):
         MomentReader(source, marked_moments(snapshot), 1).next(0, 5)
 
 

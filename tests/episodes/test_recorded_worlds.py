@@ -22,7 +22,7 @@ def begun(world: Corridor, **settings: Any) -> EpisodeRecorder:
 
 def test_a_state_of_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Corridor, "state", lambda world: "{}")
-    with pytest.raises(ValueError, match="`state` of the world corridor returned str, and it returns bytes"):
+    with pytest.raises(ValueError, match="`state` of the world corridor returned str, not bytes"):
         begun(Corridor())
 
 
@@ -30,7 +30,7 @@ def test_a_state_of_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_step_that_returns_no_outcome_is_refused(outcome: Any) -> None:
     recorder = begun(Corridor())
     with pytest.raises(
-        ValueError, match=f"`step` of the world corridor returned {type(outcome).__name__}, and it returns Outcome"
+        ValueError, match=f"`step` of the world corridor returned {type(outcome).__name__}, not Outcome"
     ):
         recorder.record({}, outcome)
 

@@ -68,9 +68,9 @@ def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
     drawn(reader, 7)
     resumed.load_state(json.loads(json.dumps(reader.state())))
     assert places(reader) == places(resumed)
-    with pytest.raises(ValueError, match="this cursor is of other windows"):
+    with pytest.raises(ValueError, match="the checkpoint has a position in other windows"):
         reader_of(snapshot, 6).load_state(reader.state())
-    with pytest.raises(ValueError, match="this cursor is of other windows"):
+    with pytest.raises(ValueError, match="the checkpoint has a position in other windows"):
         reader_of(snapshot, 5, role="setter").load_state(reader.state())
 
 
@@ -117,7 +117,7 @@ def test_instructions_are_what_is_not_answered_in_words(tmp_path: Path) -> None:
     assert {(w.start, w.stop) for w in drawn(reader, 60, rows=4)} == {(at, at + 4) for at in (0, 1, 2, 20, 21, 22)}
 
 
-def test_questions_alone_are_no_instructions(tmp_path: Path) -> None:
+def test_questions_alone_are_not_instructions(tmp_path: Path) -> None:
     snapshot = with_dialogue(tmp_path, (0, "setter"), (4, "solver"))
     with pytest.raises(ValueError, match=r"no instruction to the solver.*around_instructions=0"):
         instruction_moments(snapshot, "solver", 3)

@@ -78,7 +78,7 @@ def test_every_token_fits_an_int16() -> None:
         Vocabulary(words)
 
 
-def test_special_tokens_are_no_words() -> None:
+def test_special_tokens_are_not_words() -> None:
     vocabulary = Vocabulary.build(TEXTS)
     assert "ball" in vocabulary
     assert "<pad>" not in vocabulary and "dragon" not in vocabulary

@@ -35,7 +35,7 @@ def test_an_unknown_kind_is_refused_with_all_that_there_are() -> None:
         draw_probes(playhouse(), ProbesConfig(kinds=("dance",)))
 
 
-def test_kinds_that_setters_ask_for_and_that_are_no_probes_by_default_are_probed_on_request() -> None:
+def test_kinds_that_setters_ask_for_and_that_are_not_probes_by_default_are_probed_on_request() -> None:
     assert {probe.kind for probe in draw_probes(LineWorld(), ProbesConfig(episodes=1))} == {"walk"}
     (drawn,) = draw_probes(LineWorld(), ProbesConfig(episodes=1, kinds=("count",)))
     assert drawn.kind == "count"

@@ -61,7 +61,7 @@ def test_a_difference_without_spread_reaches_as_far_as_none_of_all_probes(value:
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 0), (2, 2), (40, 0), (20, 10)])
-def test_the_interval_of_a_difference_contains_it_and_is_no_point(wins: int, losses: int) -> None:
+def test_the_interval_of_a_difference_contains_it_and_is_not_a_point(wins: int, losses: int) -> None:
     ours, theirs = (np.isin(np.arange(40), np.arange(start, start + n)) for start, n in ((0, wins), (wins, losses)))
     gap = estimates.share_difference(ours, theirs, rng())
     assert -1 <= gap.low <= gap.value <= gap.high <= 1 and gap.low < gap.high

@@ -59,7 +59,7 @@ def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, wor
     assert orderings.orderings(results)[1].verdict == verdict
 
 
-def test_three_lucky_episodes_are_no_evidence() -> None:
+def test_three_lucky_episodes_are_not_evidence() -> None:
     comparison = findings.joint_comparison(replace(probes(0.0, 1.0, n=2), joint=("go",)))
     assert comparison is not None
     assert comparison.difference.excludes_zero  # the bootstrap is sure, of two episodes

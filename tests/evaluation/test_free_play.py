@@ -81,7 +81,7 @@ def test_a_question_is_judged_by_the_first_answer_after_it() -> None:
     assert first.steps == 3 and second.steps == 3
 
 
-def test_what_the_solver_says_before_it_can_hear_the_question_is_no_answer() -> None:
+def test_what_the_solver_says_before_it_can_hear_the_question_is_not_an_answer() -> None:
     (episode,) = played({1: "count houses"}, {1: "two"})
     assert episode.requests[0].ended == "failed" and episode.requests[0].said == ()
     assert episode.requests[0].steps == RULES.limit

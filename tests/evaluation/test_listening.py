@@ -121,7 +121,7 @@ def test_a_solver_that_ignores_the_words_succeeds_and_does_not_listen(
 
 
 @pytest.mark.parametrize(("count", "listens"), [(1, False), (5, False), (6, True)])
-def test_few_probes_are_no_sign_that_an_agent_listens(count: int, listens: bool) -> None:
+def test_few_probes_are_not_a_sign_that_an_agent_listens(count: int, listens: bool) -> None:
     own = [ProbeResult("go", index, 0, "go", 3, (), 9) for index in range(count)]
     found = outcome(own, [replace(each, success_step=None) for each in own])
     sentence = headlines(ReportData(probes=found))[2].sentence

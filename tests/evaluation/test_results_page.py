@@ -84,7 +84,7 @@ def test_a_finding_of_several_parts_holds_with_all_of_them_and_fails_with_one() 
     assert verdict(by_seed(go=above[:2], lift=above[:1])).startswith("not tested: 2 seeds")
 
 
-def test_noise_alone_is_no_evidence_against_a_finding_of_six_parts() -> None:
+def test_noise_alone_is_not_evidence_against_a_finding_of_six_parts() -> None:
     """The mean of the lowest of six equal shares is below 0 in nearly all sets of six seeds."""
     rng = np.random.default_rng(0)
     said = []
@@ -126,7 +126,7 @@ def test_a_scripted_reward_shall_help_on_its_probes_and_not_beyond_them(go: floa
     )
 
 
-def test_kinds_with_a_scripted_reward_that_are_no_probes_do_not_count() -> None:
+def test_kinds_with_a_scripted_reward_that_are_not_probes_do_not_count() -> None:
     seed = replace(SEED, success=SEED.success | {"scripted_probes": {"go": 0.6, "position": 0.2}})
     more = replace(seed, scripted_kinds={"scripted_probes": ["go", "touch"]})
     assert "| +0.10 |" in line(render_results([more], {}), "Reinforcement on scripted")

@@ -90,7 +90,7 @@ def test_modeled_and_true_return_part_where_truth_falls_and_the_model_does_not_s
     assert later is not None and later.best_update == 10, "of other episodes than those of the last measurement"
 
 
-def test_the_best_of_many_measurements_is_no_sign_that_later_ones_are_worse() -> None:
+def test_the_best_of_many_measurements_is_not_a_sign_that_later_ones_are_worse() -> None:
     """True success that only varies by chance, of ten measurements of 24 episodes, and a modeled return that rises."""
     rng, found = np.random.default_rng(3), 0
     for _ in range(200):

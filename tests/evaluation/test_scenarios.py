@@ -171,7 +171,7 @@ def test_episodes_without_tasks_are_refused() -> None:
 
 
 def test_kinds_that_nobody_asked_for_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"names wlak, of which no heldout episode .* has a task; they have walk"):
+    with pytest.raises(ValueError, match=r"names wlak, and no heldout episode .* has such a task; they have walk"):
         cut_scenarios(LineWorld(), [recorded(1)], replace(FEW, kinds=("walk", "wlak")))
     episode = recorded(1)
     old = tuple((frame, {**task, "kind": "colour_of"}) for frame, task in episode.meta.tasks)

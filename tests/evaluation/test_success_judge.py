@@ -25,7 +25,7 @@ def judged(
     raise AssertionError("not over")
 
 
-def test_passing_by_is_no_success() -> None:
+def test_passing_by_is_not_success() -> None:
     assert judged([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == (10, None)
 
 

@@ -152,7 +152,7 @@ def test_scenes_of_lanes_are_split_where_lanes_are() -> None:
             assert found == [one, one, two, two, two][start:stop]
 
 
-def test_lanes_with_gaps_are_no_part_of_an_unroll(tmp_path: Path) -> None:
+def test_lanes_with_gaps_are_not_part_of_an_unroll(tmp_path: Path) -> None:
     unroll = dataset(snapshot(tmp_path, ROOM), ROOM, by_learner=True).unroll()
     with pytest.raises(AssertionError, match="lanes are contiguous, got a step of 2"):
         unroll.select(slice(0, 3, 2))

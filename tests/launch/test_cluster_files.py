@@ -20,7 +20,8 @@ from test_readme import headed, ours
 
 import interplay.launch
 from interplay.launch.cli import configured
-from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE, resource_requests
+from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE
+from interplay.runtime.ray.worker_placement import resource_requests
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
 ROOT = CLUSTER.parents[1]

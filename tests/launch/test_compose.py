@@ -121,7 +121,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("agent=7m", "agent: there is no '7m'. Known: nano, 5m, 18m, 71m, 165m."),
         ("agent.size=7m", "agent: no size is called '7m'. Known: nano, 5m, 18m, 71m, 165m."),
         ("env=playhose", "env: no world is called 'playhose'. Did you mean 'playhouse'?"),
-        ("run.typed=[a]", "run.typed records what is typed, and is not typed itself: leave it out"),
+        ("run.typed=[a]", "run.typed records what is typed, and cannot be typed: leave it out"),
         ("run=2", "run is a section; set one of its fields, as run.NAME=2"),
         ("run.seed", "'run.seed' is not a setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
@@ -203,7 +203,7 @@ def test_a_folder_with_special_characters_is_refused_with_what_to_type(folder: s
             "+evaluate.agents.a b=reward",
             "evaluate.agents.a b: the name of a setting consists of letters, digits, _, - and dots, as in run.seed=2",
         ),
-        ("run.name=a}", "run.name: 'a}' has characters that are to be quoted; type run.name='\"a}\"'"),
+        ("run.name=a}", "run.name: 'a}' has characters that need quotes; type run.name='\"a}\"'"),
     ],
 )
 def test_a_value_with_an_open_bracket_is_refused_with_what_to_type(typed: str, told: str) -> None:

@@ -49,16 +49,15 @@ def test_a_gpu_that_is_named_and_missing_fails_before_a_run(tmp_path: Path, caps
         ("clone.learner.device", "fail"),
         ("actors.device", "fail"),
     ]
-    assert (
-        "clone.learner.device=cuda:9 is not here" in checks[0].seen and "clone.learner.device=auto" in checks[0].advice
-    )
+    assert "clone.learner.device=cuda:9 is not available" in checks[0].seen
+    assert "clone.learner.device=auto" in checks[0].advice
     table = doctor.table(checks)
     assert table.count("clone.learner.device=auto") == 1 and table.count("actors.device=auto") == 1, table
     assert doctor.devices_of_stages(compose(["experiment=demo"])) == []
     elsewhere = ["runtime=ray", "runtime.address=ray://head:10001", "runtime.learner.gpus=1"]
     assert doctor.devices_of_stages(compose(["clone.learner.device=cuda:9", *elsewhere])) == []
     assert main(["demo", f"run.dir={tmp_path}", *named]) == 1
-    assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
+    assert "actors.device=cuda:9 is not available" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []  # nothing has begun
 
 
@@ -109,7 +108,7 @@ def test_agents_that_play_on_a_missing_gpu_are_refused_by_each_stage_in_which_th
 ) -> None:
     for verb in ("collect-agent", "reinforce", "evaluate", "continue"):
         assert main([verb, f"run.dir={tmp_path}", "actors.device=cuda:9"]) == 1
-        assert "actors.device=cuda:9 is not here" in capsys.readouterr().err
+        assert "actors.device=cuda:9 is not available" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -134,7 +133,7 @@ def test_a_learner_that_cannot_draw_pictures_fails_before_a_run(
             assert wanted in capsys.readouterr().err
     assert main(["reward", f"run.dir={tmp_path}", *named]) == 1
     said = capsys.readouterr().err
-    assert said and wanted not in said and "set clone.dataset.drawn_by=actor" not in said, "the clone is no part of it"
+    assert said and wanted not in said and "set clone.dataset.drawn_by=actor" not in said, "the clone is not part of it"
     (voxel,) = doctor.devices_of_stages(compose(["env=voxel", *named]))
     assert "draws pictures of the Playhouse only, not of voxel" in voxel.seen
     on_ray = ["runtime=ray", "runtime.address=ray://head:10001", *named]
@@ -159,7 +158,7 @@ def test_gpus_that_cannot_draw_what_agents_see_fail_before_a_run(
     served = ["runtime=ray", "runtime.address=ray://head:10001", "actors.inference=service", *named]
     every = ["actors.service.gpus=0.3", "runtime.learner.gpus=0.3", "runtime.reward.resources.gpus=0.3"]
     for given, wanted in (
-        (named, "the GPU on which the agent decides, and actors.device=cpu is none"),
+        (named, "the GPU on which the agent decides, and actors.device=cpu is not one"),
         (["env=voxel", *named], "drawn_by=gpu draws pictures of the Playhouse only, not of voxel"),
         (["runtime=ray", "runtime.address=ray://head:10001", *named], "actors that decide themselves have no GPU"),
         (served, "of these, actors.service.gpus and runtime.learner.gpus and runtime.reward.resources.gpus are 0"),
@@ -175,7 +174,7 @@ def test_gpus_that_cannot_draw_what_agents_see_fail_before_a_run(
     alone = [*scripted, "reinforce.learner.objective.weights.gate_kl=0"]
     assert doctor.devices_of_stages(compose([*served, *every[:2], *alone])) == [], "nothing is scored"
     assert main(["reinforce", f"run.dir={tmp_path}", *named]) == 1
-    assert "actors.device=cpu is none" in capsys.readouterr().err
+    assert "actors.device=cpu is not one" in capsys.readouterr().err
 
 
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
     variants = ("variants.learned.reinforce.reward=ibt", "variants.from_it.reinforce.start=reward")
     named = "baselines=[bc_long,ar,learned,from_it]"
     said = refused("demo", tiny(tmp_path, named, *variants, *PAID), capsys, 2)
-    assert "baselines=['ar', 'learned', 'from_it'] are of a reward model" in said and "reinforce.reward=ibt" in said
+    assert "baselines=['ar', 'learned', 'from_it'] need a reward model" in said and "reinforce.reward=ibt" in said
     assert not (tmp_path / "run").exists()
 
 

@@ -286,6 +286,6 @@ def test_a_preset_that_is_not_typed_again_is_warned_of(
     interplay("mark", tiny(root, "+agent=nano"))
     interplay("mark", tiny(root, "agent=nano"))
     interplay("report", tiny(root))  # only reads the run
-    assert "agent=nano, and this one has not" not in caplog.text
+    assert "agent=nano, and this one lacks it" not in caplog.text
     interplay("mark", tiny(root))
-    assert f"the last command of {root / 'run'} had +agent=nano, and this one has not" in caplog.text
+    assert f"the last command of {root / 'run'} had +agent=nano, and this one lacks it" in caplog.text

@@ -6,11 +6,8 @@ The traceback is not lost: the run's error.txt has it.
 from __future__ import annotations
 
 import errno
-import importlib
-import json
 import os
 import socket
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,12 +16,11 @@ from tiny_runs import copied, interplay, opened, recorded, refused, tiny
 from unreadable_file import unreadable
 
 from interplay.env.mission import Mission
-from interplay.launch import opened_run, verbs
+from interplay.launch import verbs
 from interplay.launch.cli import main
 from interplay.launch.verbs import Verb
 from interplay.stages.config import Config
-from interplay.stages.run import Run, open_run
-from interplay.stages.stage_folder import read_json, write_json
+from interplay.stages.stage_folder import read_json
 
 
 @pytest.mark.parametrize(
@@ -184,81 +180,10 @@ def test_settings_and_verbs_that_do_not_exist_exit_with_two(tmp_path: Path, caps
     assert not (tmp_path / "run").exists()
 
 
-def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = tiny(tmp_path)
-    recorded(settings)
-    kept = tmp_path / "run" / "error.txt"
-    assert str(kept) in refused("clone", settings, capsys)
-    refused("mark", settings, capsys)
-    text = kept.read_text()
-    assert text.count("Traceback (most recent call last)") == 2  # appended
-    assert f"interplay clone {' '.join(settings)}" in text
-    assert "episode_snapshot.py" in text  # where it was raised
-
-
-def test_an_error_in_a_new_world_shows_its_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first command of a run has no folder in which the traceback could be kept."""
-    (tmp_path / "worlds_of_mine.py").write_text(
-        "from fake_world import LineWorld\n"
-        "class Broken(LineWorld):\n"
-        "    def reset(self, start, observers=None):\n"
-        "        raise ValueError('in my reset')\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(
-        "interplay.env.registry.make", lambda name, **_: importlib.import_module("worlds_of_mine").Broken()
-    )
-    assert main(["collect", *tiny(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "interplay collect: in my reset" in said and not (tmp_path / "run").exists()
-    assert "in my reset\n  raised after 0 steps of the episode that begins with Start(seed=" in said
-    assert "worlds_of_mine.py" in said and "raise ValueError('in my reset')" in said
-
-
-def test_a_refusal_of_the_platform_shows_no_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Traceback" not in refused("clone", tiny(tmp_path), capsys) and not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("typed", ["run.dir=~/runs", 'run.dir="~/runs"'])
 def test_a_tilde_is_refused_with_the_folder_that_it_means(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", typed]) == 2
     assert "type run.dir=$HOME/runs" in capsys.readouterr().err
-
-
-def test_a_refusal_of_the_run_of_a_seed_keeps_its_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(run: Run) -> Path:
-        raise ValueError(f"of {run.root.name}")
-
-    monkeypatch.setattr("interplay.launch.paper_orderings.complete_round", broken)
-    kept = tmp_path / "run" / "error.txt"
-    assert str(kept) in refused("orderings", tiny(tmp_path), capsys)
-    assert "of run-seed-1" in kept.read_text()
-
-
-def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(config: Config) -> int:
-        raise ZeroDivisionError("ours")
-
-    monkeypatch.setitem(verbs.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
-    with pytest.raises(ZeroDivisionError):
-        main(["look", *tiny(tmp_path)])
-
-
-@pytest.mark.parametrize("code", [None, 0, "enough"])
-def test_a_library_that_exits_does_not_end_a_command_in_silence(
-    code: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def leaving(config: Config) -> int:
-        sys.exit(code)  # type: ignore[arg-type]
-
-    monkeypatch.setitem(verbs.VERBS, "look", Verb("leave", leaving))
-    assert main(["look", *tiny(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert f"exited with {code!r}" in said and "in leaving" in said
 
 
 @pytest.mark.parametrize(
@@ -289,34 +214,6 @@ def test_a_full_disk_is_not_called_damage(
     said = refused("look", tiny(tmp_path), capsys)
     disk = f"interplay look: {tmp_path}, on a disk with 0.5 MB free: {os.strerror(number)}; "
     assert (disk in said) == (number == errno.ENOSPC and not named)
-
-
-def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
-    settings = tiny(tmp_path)
-    interplay("look", settings)
-    assert (tmp_path / "run" / "look.png").stat().st_size > 10_000
-
-
-def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
-    recorded(tiny(tmp_path))
-    interplay("report", tiny(tmp_path))
-    assert (tmp_path / "run" / "report.html").exists()
-
-
-def test_a_report_states_what_the_stages_ran_with(tmp_path: Path) -> None:
-    run = recorded(tiny(tmp_path))
-    for name, settings in (("collect", {"seed": 2}), ("evaluate", {"seed": 2, "evaluate": {"seed": 8}}),
-                           ("reinforce", {"seed": 3, "reinforce": {"reward": "world"}})):  # fmt: skip
-        run.stage(name).path.mkdir()
-        write_json(run.stage(name).path / "stage.json", {"settings": settings, "finished": True, "seconds": 1.0})
-    config = (run.root / "config.json").read_text()
-    interplay("report", tiny(tmp_path, "run.seed=1"))
-    summary = json.loads((tmp_path / "run/summary.json").read_text())
-    assert summary["seeds"] == {"run": 3, "evaluation": 8}
-    assert summary["settings"].keys() == {"env", "collect", "evaluate", "reinforce"}
-    assert summary["settings"]["reinforce"] == {"seed": 3, "reinforce": {"reward": "world"}}
-    assert (run.root / "config.json").read_text() == config  # what was typed for the report is not recorded
-    assert "Return, held-out" in [each["label"] for each in summary["results"]["headlines"]]
 
 
 def test_a_reward_service_whose_port_is_taken_is_refused_before_it_connects_to_ray(
@@ -354,50 +251,3 @@ def test_names_that_a_late_stage_looks_up_are_checked_before_the_first(
     for verb in ("demo", "orderings"):
         assert says in refused(verb, tiny(tmp_path, typed, *named), capsys)
     assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        *("clone", "collect-agent", "mark", "reward", "reinforce", "evaluate", "round 2"),
-        *("collect", "demo", "play", "import mdc nowhere"),
-    ],
-)
-def test_a_refused_command_leaves_no_new_run(typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    verb, *named = typed.split()
-    refused(verb, [*named, *tiny(tmp_path / "made/for/it", "collect.setter.kinds={juggle: 1.0}")], capsys)
-    assert not [*tmp_path.iterdir()]
-
-
-def test_a_refused_catalog_leaves_no_new_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused("catalog", tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1")), capsys)
-    assert not [*tmp_path.iterdir()]
-
-
-def test_a_refused_command_leaves_the_folder_that_holds_its_run_and_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def beside_another(run: Run) -> Run:
-        (run.root.parent / "other").mkdir()
-        return run
-
-    monkeypatch.setattr(opened_run, "open_run", lambda config: beside_another(open_run(config)))
-    refused("play", tiny(tmp_path / "runs"), capsys)
-    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["other"]
-
-
-def test_a_refused_stage_removes_no_run_that_it_did_not_make(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = tiny(tmp_path)
-    recorded(settings)
-    refused("clone", settings, capsys)
-    assert (tmp_path / "run/config.json").exists()
-
-    def beside_another(run: Run) -> Run:
-        (run.root / "collect").mkdir()  # another process has begun to record
-        return run
-
-    monkeypatch.setattr(opened_run, "open_run", lambda config: beside_another(open_run(config)))
-    refused("clone", [*settings, "run.name=other"], capsys)
-    assert (tmp_path / "other/collect").exists()

@@ -53,7 +53,7 @@ def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
 
 
 def test_hydra_parses_its_arguments_where_argparse_checks_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Python 3.14 does, for Hydra's help of --shell-completion, which is no string."""
+    """As Python 3.14 does, for Hydra's help of --shell-completion, which is not a string."""
     parser = argparse.ArgumentParser
     add = parser.add_argument
 
@@ -133,7 +133,7 @@ def test_keys_that_end_alike_are_named_in_full() -> None:
         (["run.name=a,b"], r"run\.name cannot be swept"),
         (["run.seed"], "is not a setting"),
         (["run.settings=recorded", "run.seed=1,2"], "a sweep makes runs of its own"),
-        (["run.seed=1,2", "run.name=a}"], "run.name: 'a}' has characters that are to be quoted"),
+        (["run.seed=1,2", "run.name=a}"], "run.name: 'a}' has characters that need quotes"),
         (["run.seed=1,2,1"], "several combinations would be the run 'run-seed-1'"),
         (["tracking.project=a@b,a+b"], "several combinations would be the run 'run-project-a_b'"),
     ],

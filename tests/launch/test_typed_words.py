@@ -23,7 +23,7 @@ def problems(*typed: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ([""], "an argument is empty, as by a variable of the shell that is not set; leave it out"),
+        ([""], "an argument is empty, for example because a variable of the shell is not set; leave it out"),
         (["run.seed", "=", "2"], "'run.seed' is not a setting; type no spaces around =, as run.seed=2"),
         (["run.seed=", "2"], "'2' is not a setting; type no spaces around =, as run.seed=2"),
         (["run.seed", "=2"], "'run.seed' is not a setting; type no spaces around =, as run.seed=2"),
@@ -39,7 +39,7 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["--run.name", "x"], "type settings with = and without dashes in front, as run.seed=2"),
         (
             ["collect.setter.kinds={go:", "60,", "color:", "1}", "run.seed=2"],
-            "'60,' is a part of a value with spaces, which is to be quoted; type "
+            "'60,' is a part of a value with spaces, which needs quotes; type "
             "'collect.setter.kinds={go: 60, color: 1}'",
         ),
         (
@@ -60,7 +60,7 @@ def problems(*typed: str) -> tuple[str, ...]:
         (["run.seed=1,2"], "type interplay sweep VERB run.seed=1,2 to run a verb with each"),
     ],
 )
-def test_words_that_are_no_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
+def test_words_that_are_not_settings_are_refused_with_what_to_type(typed: list[str], says: str) -> None:
     (told,) = problems(*typed)
     assert told.endswith(says)
 
@@ -136,7 +136,7 @@ def test_a_tilde_in_front_removes_what_a_preset_sets() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("round 2 run.round=3", "round 2 names the round already; leave run.round out"),
+        ("round 2 run.round=3", "the verb round is followed by its number, 2; leave run.round out"),
         ("orderings run.seed=3", "orderings runs the seeds of orderings.seeds=[1,2,3]; set that, and leave run.seed"),
     ],
 )

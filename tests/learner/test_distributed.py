@@ -120,7 +120,7 @@ def test_a_rank_that_died_ends_the_others(ranks: Any) -> None:
 
 
 def test_a_missing_rank_times_out() -> None:
-    with pytest.raises(RankLost, match=r"waited 1 s at .* and the others did not come"):
+    with pytest.raises(RankLost, match=r"waited 1 s at .* and the others did not join"):
         join(rank=0, size=2, address=free_address(), patience=1)
 
 

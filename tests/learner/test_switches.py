@@ -177,9 +177,9 @@ def test_float32_is_float32_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_device_that_is_not_here_is_refused() -> None:
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    with pytest.raises(ValueError, match=r"learner\.device=cuda:63 is not here: .*learner\.device=auto"):
+    with pytest.raises(ValueError, match=r"learner\.device=cuda:63 is not available: .*learner\.device=auto"):
         find_device("cuda:63")
-    with pytest.raises(ValueError, match=r"actors\.device=cuda:63 is not here: .*actors\.device=auto"):
+    with pytest.raises(ValueError, match=r"actors\.device=cuda:63 is not available: .*actors\.device=auto"):
         find_device("cuda:63", "actors.device")
 
 

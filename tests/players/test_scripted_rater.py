@@ -35,7 +35,7 @@ def test_a_fall_is_a_negative_mark_and_counts_from_the_last_mark() -> None:
 
 
 @pytest.mark.parametrize("progress", [float("nan"), None])
-def test_progress_that_is_no_number_is_refused_and_not_left_unmarked(
+def test_progress_that_is_not_a_number_is_refused_and_not_left_unmarked(
     progress: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(WalkTask, "progress", lambda task, facts: progress if facts == 2 else 0.0)

@@ -32,13 +32,13 @@ def test_it_speaks_once_after_its_delay_and_remembers_what_it_asked() -> None:
 def test_a_world_that_samples_no_task_is_refused_by_the_name_of_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     world = NumberLine()
     monkeypatch.setattr(type(world.tasks()), "sample", lambda source, kind, rng: None)
-    with pytest.raises(ValueError, match=r"^`tasks\(\).sample` of the world .* returned NoneType, and it returns Task"):
+    with pytest.raises(ValueError, match=r"^`tasks\(\).sample` of the world .* returned NoneType, not Task"):
         episode(setter(kinds={"walk": 1.0}))
 
 
 def test_a_world_without_a_source_of_tasks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NumberLine, "tasks", lambda world: ["walk"])
-    with pytest.raises(ValueError, match=r"^`tasks` of the world .* returned list, and it returns TaskSource"):
+    with pytest.raises(ValueError, match=r"^`tasks` of the world .* returned list, not TaskSource"):
         episode(setter(kinds={"walk": 1.0}))
 
 

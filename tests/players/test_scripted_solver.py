@@ -68,7 +68,7 @@ def test_one_that_gives_up_stops_and_is_finished() -> None:
     assert path[-1] == 4 and len(path) == 3 + 4
 
 
-def test_a_slip_rests_for_a_step() -> None:
+def test_a_drop_takes_a_step() -> None:
     path, _ = play(replace(FAULTLESS, drop_chance=1.0))
     assert path[3:9] == [1, 2, 3, 3, 4, 5]
 
@@ -169,9 +169,7 @@ def test_a_task_whose_expert_does_nothing_is_named_once(caplog: pytest.LogCaptur
 @pytest.mark.parametrize(("method", "expected"), [("expert", "Expert"), ("misread", "Task")])
 def test_a_task_that_returns_something_else_is_refused(method: str, expected: str) -> None:
     wrong = type("Wrong", (WalkTask,), {method: lambda *args: None})("walk", "walk 8", 8, 0)
-    with pytest.raises(
-        ValueError, match=rf"`Task\.{method}` of the world .* NoneType, and it returns {expected} in every"
-    ):
+    with pytest.raises(ValueError, match=rf"`Task\.{method}` of the world .* NoneType, not {expected}, as in every"):
         play(SolverConfig(skill=0.0, misread_chance=1.0), wrong, steps=4)
 
 

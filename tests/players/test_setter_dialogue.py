@@ -76,7 +76,7 @@ def test_progress_renews_its_patience() -> None:
     back = Talk(WALKS).run(6).run(1, walks=False)
     back.world.at = 0
     back.run(4).run(30, walks=False)
-    assert back.ends[0] == (6 + 12, GIVEN_UP)  # what it has seen before is no progress
+    assert back.ends[0] == (6 + 12, GIVEN_UP)  # what it has seen before is not progress
 
 
 def test_its_last_task_stays_open() -> None:

@@ -169,7 +169,7 @@ def test_missing_arrays_are_named(model: Agent) -> None:
             function.score({name: a for name, a in rows.items() if name != key}, LaneState())
 
 
-def test_a_policy_is_no_reward_model() -> None:
+def test_a_policy_is_not_a_reward_model() -> None:
     with pytest.raises(ValueError, match="no utility head: give a checkpoint of the reward stage"):
         LearnedReward(tiny_agent(LineWorld()), 0)
 

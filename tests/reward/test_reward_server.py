@@ -317,7 +317,7 @@ def test_a_negative_length_is_refused(client: Client) -> None:
     assert connection.getresponse().status == 400
 
 
-def test_clients_that_disconnect_are_no_error_of_the_server(
+def test_clients_that_disconnect_are_not_an_error_of_the_server(
     client: Client, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether they are killed before a request, within its line or its body, or before its response."""

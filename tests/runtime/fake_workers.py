@@ -249,5 +249,5 @@ class RequestingActor(CountingActor):
 
     def unroll(self, number: int, version: int) -> FakeMessage:
         completed, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
-        answer = self._ask(DecisionRequest({}, RecurrentState(nothing, nothing), np.zeros(1, np.uint8), version, False))
+        answer = self._ask(DecisionRequest({}, RecurrentState(nothing, nothing), np.zeros(1, np.uint8), version))
         return replace(completed, arrays={"row": answer.decided["row"]}, version=version)

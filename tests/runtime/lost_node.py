@@ -25,9 +25,10 @@ from ray.cluster_utils import Cluster
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources, start_with_retries
+from interplay.runtime.ray.cluster_session import start_with_retries
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.reward_replicas import Replicas, ScoreRequest
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 from interplay.runtime.ray.worker_restarts import PendingUnroll
 
 STORE = {"object_store_memory": 80 * 2**20}

@@ -19,9 +19,10 @@ import ray
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.runtime.ray.cluster_session import LEARNER, ClusterError, ResourceRequest
+from interplay.runtime.ray.cluster_session import ClusterError
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest
 
 
 def kill_child(parent: int, name: str) -> None:

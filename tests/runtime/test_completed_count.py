@@ -9,7 +9,7 @@ from typing import cast
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import HeartbeatReading
-from interplay.runtime.ray.cluster_session import WorkerPlacement
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 
 

@@ -248,9 +248,7 @@ def test_settings_of_ray_are_refused_without_ray() -> None:
     assert "actors.inference=service is a separate process, of use under Ray only; add runtime=ray" in error_message(
         "actors.inference=service"
     )
-    assert "actors.service: of use with actors.inference=service only; add that" in error_message(
-        "actors.service.gpus=1"
-    )
+    assert "actors.service has an effect only with actors.inference=service" in error_message("actors.service.gpus=1")
     assert "set runtime.max_lag=0" in error_message("runtime=ray", "runtime.overlap=false")
     assert "set runtime.unrolls_per_batch to a number that divides it" in error_message(
         "runtime=ray", "runtime.actors=5"

@@ -28,9 +28,9 @@ from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources
 from interplay.runtime.ray.inference import InferenceClientWorker, InferenceServer, InferenceWorker, concurrency_groups
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 from interplay.tracking.metrics import read_metrics
 
 PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # needs no reward model

@@ -85,7 +85,7 @@ def test_a_client_sends_new_parts_alone_and_all_to_a_server_that_has_dropped_som
     def ask(*keys: int) -> Any:
         rows: Any = np.array(keys, np.float32)[None, :, None]  # [1, B, 1]
         scenes: Any = Words(texts(*range(10)))
-        return client.decide(DecisionRequest({"view": rows}, state, np.zeros(1, np.uint8), 0, False, scenes))
+        return client.decide(DecisionRequest({"view": rows}, state, np.zeros(1, np.uint8), 0, scenes))
 
     for keys in ((1, 2), (1, 2, 3), (3, 1), (3, 2)):
         assert ask(*keys) == Words(texts(*keys))

@@ -12,9 +12,9 @@ import ray
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import LearnerHost
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.ray.worker_restarts import remote_class
 
 TIMEOUT_SECONDS = 300.0

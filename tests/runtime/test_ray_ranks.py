@@ -20,9 +20,9 @@ from interplay.learner.distributed import RankLost
 from interplay.learner.learner import Learner
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import reserve_resources, resource_requests
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.rank_zero import create_rank_zero_learner
+from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"

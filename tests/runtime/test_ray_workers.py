@@ -34,15 +34,12 @@ from interplay.reward.reward_server import ServiceEnded
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
-from interplay.runtime.ray.cluster_session import (
-    ClusterSession,
-    ResourceRequest,
-    reserve_resources,
-)
+from interplay.runtime.ray.cluster_session import ClusterSession
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.reward_replicas import Replicas, ScoreRequest
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules
@@ -286,7 +283,7 @@ def test_other_replicas_serve_external_clients_after_one_is_given_up(
     for number in range(3):
         assert (score(replicas, number).reward == 2 * number).all()
     assert [worker.restarts for worker in workers] == [3, 0]
-    assert "actor-0 is given up; 1 others go on" in caplog.text
+    assert "actor-0 is given up; 1 others continue" in caplog.text
     assert "no room for the reward model" in caplog.text
 
 
@@ -369,7 +366,7 @@ def test_a_version_that_a_restarted_replica_cannot_load_is_an_error(
         wait_for_score(replicas, replicas.answer(other))
 
 
-def test_a_stage_error_that_cannot_be_unpickled_is_no_loss_of_the_learner() -> None:
+def test_a_stage_error_that_cannot_be_unpickled_is_not_a_loss_of_the_learner() -> None:
     error = RayError.from_bytes(
         RayTaskError("run", "a traceback: world says no", fake_workers.UnpicklableError("world", "no")).to_bytes()
     )

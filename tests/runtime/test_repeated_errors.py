@@ -21,9 +21,9 @@ from actor_pipelines import receive_numbers, start_pipeline
 from interplay.actors.episode_note import add_episode_note
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
-from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.rank_zero import RankWorkers
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 for module in (fake_workers, sys.modules[__name__]):

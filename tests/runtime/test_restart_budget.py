@@ -10,7 +10,7 @@ from ray.exceptions import OutOfMemoryError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import WorkerPlacement
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 from interplay.runtime.restart_budget import RestartBudget
 

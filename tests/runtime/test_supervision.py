@@ -23,9 +23,9 @@ from actor_pipelines import TIMEOUT_SECONDS
 from interplay.core.running_clock import RunningClock
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
-from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage, _LearnerProcess, supervise
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(

@@ -9,8 +9,8 @@ from ray.util.placement_group import placement_group
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ray.cluster_session import ResourceRequest, WorkerPlacement
 from interplay.runtime.ray.learner_context import NO_ROOM, LearnerContext
+from interplay.runtime.ray.worker_placement import ResourceRequest, WorkerPlacement
 
 MANY = 1000  # CPUs that no machine has
 

@@ -107,14 +107,14 @@ def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     assert "old" not in kept.file.read_text()
 
 
-def test_a_file_that_somebody_has_removed_is_no_reason_to_end(tmp_path: Path) -> None:
+def test_a_file_that_somebody_has_removed_is_not_a_reason_to_end(tmp_path: Path) -> None:
     kept = said(tmp_path, "words\n")
     kept.file.unlink()
     kept.truncate()
     assert kept.tail() == ""
 
 
-def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_not_a_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = said(tmp_path, "words\n" * 1000)
 
     def fails(path: Path, length: int) -> None:
@@ -159,7 +159,7 @@ def test_the_step_in_which_a_process_has_ended_again_and_again_is_named(tmp_path
         assert said.endswith("began: step 10 of episode abc (3 of its failures were in this step)\nThe cause: killed")
 
 
-def test_a_disk_that_keeps_no_step_is_no_reason_to_end(tmp_path: Path) -> None:
+def test_a_disk_that_keeps_no_step_is_not_a_reason_to_end(tmp_path: Path) -> None:
     (tmp_path / "steps").write_text("in the way")
     step = CrashReports(tmp_path, seed=7, config="abc", limit=2, window=60).last_step("actor-0")
     step.clear()

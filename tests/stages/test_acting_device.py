@@ -20,17 +20,17 @@ def test_a_device_that_is_not_here_is_refused_by_every_stage_that_plays(
     verb: str, cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(verb, tiny(copied(cloned, tmp_path), "actors.device=cuda:63"), capsys)
-    assert "actors.device=cuda:63 is not here: " in said and "Choose actors.device=auto" in said
+    assert "actors.device=cuda:63 is not available: " in said and "Choose actors.device=auto" in said
 
 
 def test_reinforcement_refuses_it_before_it_plays(
     cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused("reinforce", tiny(copied(cloned, tmp_path), *PAID_BY_TRUTH, "actors.device=cuda:63"), capsys)
-    assert "actors.device=cuda:63 is not here" in said
+    assert "actors.device=cuda:63 is not available" in said
 
 
-def test_a_name_that_is_no_device_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_is_not_a_device_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"actors\.device must be one of auto, cpu, cuda"):
         opened(tiny(tmp_path, "actors.device=gpu"))
 

@@ -126,7 +126,7 @@ def failing(rewarded: Path, to: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("daemon", "device", "reason"), [(False, "cpu", ""), (True, "cpu", "may start no other"), (False, "meta", "GPU")]
+    ("daemon", "device", "reason"), [(False, "cpu", ""), (True, "cpu", "may not start others"), (False, "meta", "GPU")]
 )
 def test_where_no_process_is_possible_the_reason_is_known(
     monkeypatch: pytest.MonkeyPatch, daemon: bool, device: str, reason: str

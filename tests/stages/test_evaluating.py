@@ -282,10 +282,10 @@ def test_a_stage_keeps_the_agent_that_it_began_with(
     shutil.rmtree(root / "run" / "clone")
     interplay("clone", tiny(root, "clone.learner.learning_rate=0.01"))
     interplay("report", tiny(root))
-    assert any("has been trained anew since" in each for each in json.loads(summary.read_text())["outdated"])
+    assert any("has been trained again since" in each for each in json.loads(summary.read_text())["outdated"])
 
 
-def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
+def test_a_damaged_checkpoint_is_not_an_agent_that_was_trained_since(
     evaluated: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(evaluated, tmp_path)
@@ -293,7 +293,7 @@ def test_a_damaged_checkpoint_is_no_agent_that_was_trained_since(
     newest.write_bytes(newest.read_bytes()[:1000])
     interplay("report", tiny(root, *PROBES))
     assert json.loads((root / "run/summary.json").read_text())["outdated"] == []
-    assert f"{newest} is damaged" in caplog.text and "trained anew" not in caplog.text
+    assert f"{newest} is damaged" in caplog.text and "trained again" not in caplog.text
 
 
 def test_an_evaluation_of_other_settings_may_be_moved_away(

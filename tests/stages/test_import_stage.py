@@ -150,7 +150,7 @@ def test_what_leaves_the_grid_empty_is_a_task_of_an_episode(tmp_path: Path) -> N
     assert sources == {"iglu/CQ-game-1", "iglu/9-c118"}
 
 
-def test_changes_that_lead_back_are_no_task_and_those_stored_as_one_can_be_rated() -> None:
+def test_changes_that_lead_back_are_not_a_task_and_those_stored_as_one_can_be_rated() -> None:
     world = registry.make("voxel", control="fly", image=(8, 8))
     assert isinstance(world, Voxel)
     red, gone, blue = Changed((0, 5, 5), 6), Changed((0, 5, 5), 0), Changed((0, 4, 5), 1)

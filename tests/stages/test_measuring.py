@@ -28,8 +28,8 @@ from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.heartbeat import Heartbeat
-from interplay.runtime.ray.cluster_session import WorkerPlacement
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.stages.clone_stage import _vocabulary
 from interplay.stages.clone_stage import build as clone_of
 from interplay.stages.episode_snapshot import freeze_once
@@ -91,7 +91,7 @@ def measured(run: Run, snapshot: Snapshot, rewards: RewardSource) -> list[float]
     return measure(export_weights(start_from(run, run.config.reinforce.start)[0]), 3)
 
 
-def test_no_held_out_episodes_are_no_measurement(
+def test_no_held_out_episodes_give_no_measurement(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = copied(rewarded, tmp_path)

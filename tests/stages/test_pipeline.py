@@ -307,4 +307,4 @@ def test_a_stage_without_readable_episodes_reports_it(tmp_path: Path, capsys: py
     for file in tmp_path.glob("run/store/episodes/*/*.npz"):
         file.write_bytes(b"nonsense")
     said = refused("clone", settings, capsys)
-    assert "can be read" in said
+    assert "are unreadable" in said

@@ -141,7 +141,7 @@ def terminated(begun: Path, stopped: Callable[[], bool]) -> Callable[[int], int]
     return work
 
 
-def test_a_stop_that_also_ends_the_processes_is_no_failure(tmp_path: Path) -> None:
+def test_a_stop_that_also_ends_the_processes_is_not_a_failure(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     assert list(map_in_processes(partial(terminated, begun), [0, 1], workers=1, stopped=begun.exists)) == []
     with pytest.raises(WorkerFailed, match="one of 1 processes died"):

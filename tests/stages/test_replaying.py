@@ -163,7 +163,7 @@ def test_a_damaged_episode_is_refused(recorded: list[str], tmp_path: Path, capsy
     assert f"{short} is damaged" in refused("replay", [str(short), *tiny(tmp_path)], capsys)
 
 
-def test_a_policy_or_another_worlds_model_is_no_reward_model(
+def test_a_policy_or_another_worlds_model_is_not_a_reward_model(
     recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     episode, _ = most_marked(recorded)

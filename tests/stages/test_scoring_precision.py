@@ -104,5 +104,5 @@ def test_a_device_that_is_not_here_is_refused(
 ) -> None:
     settings = tiny(copied(rewarded, tmp_path), "reinforce.learner.device=cuda:63", "serve.port=0")
     said = refused(verb, settings, capsys)
-    assert "reinforce.learner.device=cuda:63 is not here: " in said
+    assert "reinforce.learner.device=cuda:63 is not available: " in said
     assert "Choose reinforce.learner.device=auto" in said

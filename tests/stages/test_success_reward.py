@@ -100,7 +100,7 @@ def test_demonstrations_of_an_unknown_kind_are_refused(
 ) -> None:
     root = copied(cloned, tmp_path)
     said = refused("reinforce", [*settings(root), "reinforce.dataset.kinds=[dance]"], capsys)
-    assert "reinforce.dataset.kinds names dance, of which no demonstration in" in said and "allowed: " in said
+    assert "reinforce.dataset.kinds names dance, and no demonstration in" in said and "allowed: " in said
 
 
 def test_episodes_without_a_task_are_refused_before_anything_is_played(

@@ -60,7 +60,7 @@ def test_a_resumed_run_lives_through_its_lost_rows_again(tmp_path: Path) -> None
     assert path.read_text() == ""
 
 
-def test_a_missing_file_is_no_run_without_rows(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_a_run_without_rows(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no metrics file .*nowhere; give the metrics\.jsonl of a training"):
         read_metrics(tmp_path / "nowhere")
     MetricsFile(tmp_path / "metrics.jsonl")

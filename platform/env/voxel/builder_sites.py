@@ -179,7 +179,7 @@ class BuilderSites:
 
 
 def check_tasks(tasks: object) -> None:
-    """Raises ValueError if that is no task set."""
+    """Raises ValueError if it is not a task set."""
     if not isinstance(tasks, TaskCollection):
         raise ValueError(f"tasks={tasks!r} is not a task set; use RandomTasks, CustomTasks or another TaskCollection")
 

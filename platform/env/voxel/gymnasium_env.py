@@ -76,7 +76,7 @@ class _ChoosesTasks:
         """Sets one task, or the task of an id of the task set, in all worlds from their next reset on.
 
         Raises:
-            ValueError: an unknown id, an id of a task set without end, or something that is no task.
+            ValueError: an unknown id, an id of a task set without end, or something that is not a task.
         """
         if isinstance(task, str):
             try:

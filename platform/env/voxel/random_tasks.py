@@ -98,7 +98,7 @@ class RandomTasks(TaskCollection):
         """Reads what `dump` wrote.
 
         Raises:
-            ValueError: the file is no such file.
+            ValueError: `dump` has not written the file.
         """
         with open_tasks(path) as file:
             if "settings" not in file or "targets" not in file:

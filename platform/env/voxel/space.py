@@ -47,7 +47,7 @@ def color_name(block: int) -> str:
     """Color of an id.
 
     Raises:
-        ValueError: an id that is no color.
+        ValueError: an id is not that of a color.
     """
     if not 1 <= block <= len(COLORS):
         raise ValueError(f"{block} is not an id of a color; ids go from 1 (blue) to {len(COLORS)} (red)")

@@ -89,7 +89,7 @@ class ActorStream(ABC, Generic[Filled]):
 
     @abstractmethod
     def _advance(self) -> Filled | None:
-        """Makes some progress; returns the next batch once it is filled."""
+        """Handles what has arrived and requests more; returns the next batch once it is filled."""
 
     @abstractmethod
     def _add(self, pipeline: ActorPipeline, pending: PendingUnroll, message: UnrollMessage) -> None:

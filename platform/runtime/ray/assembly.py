@@ -11,7 +11,6 @@ from typing import Any
 from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import RewardFunction
-from interplay.runtime.ray.cluster_session import INFERENCE
 from interplay.runtime.ray.demonstration_stream import DemonstrationStream
 from interplay.runtime.ray.inference import (
     InferenceClientWorker,
@@ -23,6 +22,7 @@ from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool, unrolls_of_call
 from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker import Worker
+from interplay.runtime.ray.worker_placement import INFERENCE
 
 
 def demonstration_stream(

@@ -71,7 +71,7 @@ class InferenceClient:
                 try:
                     return self._answer(server, incarnation, request, deadline)
                 except GetTimeoutError as error:
-                    raise TimeoutError("the inference server has not answered, nor been restarted") from error
+                    raise TimeoutError("the inference server has neither answered nor been restarted") from error
                 except RayTaskError as error:
                     if not isinstance(error.cause, QueueClosed):
                         raise
@@ -105,7 +105,7 @@ class InferenceClient:
         with self._changed:
             timeout = max(0.0, deadline - time.monotonic())
             if not self._changed.wait_for(lambda: self._incarnation > incarnation, timeout=timeout):
-                raise TimeoutError("the inference server went down, and no other has come in its place")
+                raise TimeoutError("the inference server went down, and no other has taken its place")
             return self._server, self._incarnation, time.monotonic() + self._limit
 
 
@@ -138,7 +138,7 @@ class InferenceWorker(Worker):
 
     def _build(self, make: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         self._queue: BatchingQueue[DecisionRequest, DecisionResponse] = BatchingQueue(
-            key=lambda request: (request.version, request.greedy),
+            key=lambda request: request.version,
             size=lambda request: request.lanes,
             max_size=MAX_BATCH_LANES,
         )

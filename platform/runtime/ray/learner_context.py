@@ -19,8 +19,8 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
 from interplay.runtime.prefetcher import Prefetcher
-from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.worker import Worker, dump_process_stacks
+from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 from interplay.runtime.ray.worker_restarts import (
     FETCH_SECONDS,
     HEARTBEAT_POLL_SECONDS,

@@ -23,9 +23,9 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import WorkerStatus
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker import WorkerProcess, exit_as_error
+from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 
 MAX_BUFFERED_CHARACTERS = 1_000_000  # not yet fetched; the oldest are dropped
 
@@ -88,7 +88,7 @@ class LearnerHost(WorkerProcess):
         counted_restarts: int,
     ) -> None:
         super().__init__(LEARNER, folder, crashes, config, threads=config.threads)
-        # The driver requests stops. After this signal Ray would answer no further call, until the stage has ended.
+        # The driver requests stops. After this signal Ray would not answer calls until the stage has ended.
         signal.signal(signal.SIGTERM, lambda number, frame: None)
         self._stderr = StderrRelay(is_tty)
         sys.stderr = self._stderr

@@ -28,15 +28,7 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.runtime.ray.cluster_session import (
-    LEARNER,
-    ClusterSession,
-    ResourceRequest,
-    WorkerPlacement,
-    cluster_session,
-    reserve_resources,
-    temporary_folder_problem,
-)
+from interplay.runtime.ray.cluster_session import ClusterSession, cluster_session, temporary_folder_problem
 from interplay.runtime.ray.learner_context import lack_of_room
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
@@ -44,6 +36,7 @@ from interplay.runtime.ray.learner_host import (
     LearnerReport,
     StageFunction,
 )
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, lost_before_start, remote_class
 from interplay.runtime.restart_budget import RestartBudget
 

@@ -32,10 +32,11 @@ from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner
 from interplay.runtime.crashes import error_line
-from interplay.runtime.ray.cluster_session import RANK, temporary_folder_problem
+from interplay.runtime.ray.cluster_session import temporary_folder_problem
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
 from interplay.runtime.ray.unroll_parts import LaneJoiner, LanePiece, lanes_of_rank
+from interplay.runtime.ray.worker_placement import RANK
 from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, WorkerHandle, lost_before_start
 
 EXIT_DELAY_SECONDS = 5.0  # for a failed rank to return its exception before its process exits, on a busy machine too

@@ -16,13 +16,9 @@ from interplay.reward.reward_server import ReadVersion, ServiceEnded
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import (
-    ClusterSession,
-    cluster_session,
-    reserve_resources,
-    resource_requests,
-)
+from interplay.runtime.ray.cluster_session import ClusterSession, cluster_session
 from interplay.runtime.ray.reward_replicas import NoReplicaLeft, Replicas, ScoreRequest
+from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 from interplay.runtime.ray.worker_restarts import WorkerHandle
 
 NAME = "reward-"

@@ -198,7 +198,9 @@ class Replicas:
         self._last_failure = str(failed)
         if not self._external_clients or not self._available():
             raise NoReplicaLeft(self._last_failure) from failed
-        logger.error("%s\n%s is given up; %d others go on", failed, self.workers[replica].name, len(self._available()))
+        logger.error(
+            "%s\n%s is given up; %d others continue", failed, self.workers[replica].name, len(self._available())
+        )
 
     def _load_error(self, request: ScoreRequest) -> RayError | None:
         """Returns the error of a failed `load_version` call, if the process that received the request had one.

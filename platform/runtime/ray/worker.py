@@ -91,7 +91,7 @@ class Worker(WorkerProcess):
         *arguments: Any,
     ) -> None:
         super().__init__(name, folder, crashes, config, threads=1)
-        # Ray would answer no further call, and wait for those under way: that of an inference server never returns.
+        # Ray would not answer further calls, and wait for those under way; that of an inference server never returns.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self._heartbeat = Heartbeat()
         with self._heartbeat.busy("starts"), exit_as_error():

@@ -28,9 +28,10 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, error_line
 from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import WorkerPlacement, temporary_folder_problem
+from interplay.runtime.ray.cluster_session import temporary_folder_problem
 from interplay.runtime.ray.completions import Completions
 from interplay.runtime.ray.worker import Worker
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)

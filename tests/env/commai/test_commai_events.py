@@ -273,7 +273,7 @@ def test_a_seed_gives_the_same_session_in_any_process() -> None:
 
 
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), "1", None])
-def test_a_reward_that_is_no_finite_number_is_refused_in_the_task(reward: Any) -> None:
+def test_a_reward_that_is_not_a_finite_number_is_refused_in_the_task(reward: Any) -> None:
     class Paying(Task):
         def __init__(self) -> None:
             super().__init__(max_time=10)

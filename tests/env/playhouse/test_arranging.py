@@ -181,7 +181,7 @@ def test_progress_has_a_rung_for_each_thing() -> None:
     assert task.progress(moved(three, 0, position=(1.0, 1.0, 0.08))) == pytest.approx(task.progress(two), abs=0.15)
 
 
-def test_what_others_do_with_other_things_is_no_tower() -> None:
+def test_what_others_do_with_other_things_is_not_a_tower() -> None:
     stacked = moved(ROOM, 3, position=(*ROOM.things[1].xy, 0.34))
     assert not given("tower", "tower", (0, 2, 4), 2).success(stacked, [])
     assert given("tower", "tower", (1, 3), 2).success(stacked, [])

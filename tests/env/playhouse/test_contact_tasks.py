@@ -201,7 +201,7 @@ def test_a_way_is_as_wide_as_what_is_pushed_along_it() -> None:
 
 
 @pytest.mark.parametrize("kind", ["push_with", "touch_with", "hit"])
-def test_what_is_close_or_stowed_away_is_no_tool_for_another(kind: str) -> None:
+def test_what_is_close_or_stowed_away_is_not_a_tool_for_another(kind: str) -> None:
     near = house(BALL, replace(BLOCK, position=(3.5, 2.0, 0.1)), DUCK)
     box = thing(3, "green bin", 1, 2, 0.16, half_extents=(0.2, 0.2, 0.16), attributes=frozenset({"container"}))
     stowed = house(BALL, replace(BLOCK, position=(1.0, 2.0, 0.14)), DUCK, box, at=(2.0, 0.5))

@@ -100,7 +100,7 @@ def test_a_row_is_straight_and_unbroken(turn: float) -> None:
     assert predicates.is_row(laid((0, 0), (0.8, bent - 0.06), (1.6, 0), turn=turn))
 
 
-def test_a_huddle_a_pile_and_things_on_two_levels_are_no_row() -> None:
+def test_a_huddle_a_pile_and_things_on_two_levels_are_not_a_row() -> None:
     assert not predicates.is_row(laid((0, 0), (0.2, 0), (0.1, 0.17)))
     assert not predicates.is_row(stacked(3))
     row = laid((0, 0), (0.5, 0), (1.0, 0))

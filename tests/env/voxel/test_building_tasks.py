@@ -133,7 +133,7 @@ def test_progress_rises_towards_what_is_spoken_of_and_falls_with_a_wrong_block()
     assert not task.success(site, ()), "one block too many"
 
 
-def test_a_broken_bystander_is_no_success() -> None:
+def test_a_broken_bystander_is_not_success() -> None:
     site, rng = scene(1)
     task = drawn(site, "stack", rng)
     anchor = tuple(task.params["anchor"])
@@ -186,7 +186,7 @@ def test_a_block_is_placed_by_the_words_place_or_put() -> None:
     assert site.tasks().load(stored).instruction.startswith("put"), "a stored task keeps its words"
 
 
-def test_a_block_being_replaced_is_no_fall() -> None:
+def test_a_block_being_replaced_is_not_a_fall() -> None:
     site, rng = scene(2)
     task = drawn(site, "swap", rng)
     anchor = tuple(task.params["anchor"])

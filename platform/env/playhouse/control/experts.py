@@ -59,7 +59,7 @@ SPOT_PATIENCE_STEPS = 12  # at a spot or close to it, after which another one is
 CONFIRMATION_STEPS = 2  # for which the first task has to be done, or undone, before the expert switches
 
 START_AIM_RAD = math.radians(8)
-RUN_AIM_RAD = math.radians(25)  # off the thing, up to which a run continues: the thing may slip aside
+RUN_AIM_RAD = math.radians(25)  # off the thing, up to which a run continues: the thing may move aside
 PUSH_RUN_STEPS = 8  # then a run has failed
 
 
@@ -202,7 +202,7 @@ class PushExpert(Skills[Push]):
         return self._steering.hold(forward=self._running_steps, yaw=turn, pitch=pitch, max_turn=self.max_turn)
 
     def _run(self, body: Body, thing: Thing) -> Movement:
-        """Walks straight on, or ends this run if the thing has slipped aside."""
+        """Walks straight on, or ends this run if the thing has moved aside."""
         turn, pitch = predicates.bearing(body, thing.xy), self._walking_pitch(body, thing)
         self._running_steps += 1
         if abs(turn) > RUN_AIM_RAD or self._running_steps > PUSH_RUN_STEPS:

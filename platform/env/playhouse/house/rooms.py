@@ -102,7 +102,7 @@ class Wall:
     half: XYZ
 
 
-def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, varied: bool = True) -> list[RoomPlan]:
+def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, varied: bool) -> list[RoomPlan]:
     """`count` rooms of different kinds, each sharing a wall with an earlier one. Sides in meters."""
     kinds = [ROOM_KINDS[i] for i in (rng.permutation(len(ROOM_KINDS)) if varied else range(len(ROOM_KINDS)))][:count]
     placed: list[tuple[XY, XY]] = []

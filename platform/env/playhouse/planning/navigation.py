@@ -36,7 +36,7 @@ Distance = Callable[[XY], float]  # meters from a point to the goal
 class Ground:
     """The price of standing at any point of a house at one moment, for one player.
 
-    `ignore`: indices of things that are no obstacle, such as the one in the player's own hand.
+    `ignore`: indices of things that are not obstacles, such as the one in the player's own hand.
     """
 
     def __init__(self, facts: HouseFacts, role: str, ignore: Collection[int] = ()) -> None:

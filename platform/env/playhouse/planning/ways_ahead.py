@@ -33,7 +33,7 @@ def best_push_path(
 ) -> PushPath | None:
     """The nearest path at a thing that starts `run_up` meters from its middle; None if every one is blocked.
 
-    `held`: the index of a thing that is no obstacle.
+    `held`: the index of a thing that is not an obstacle.
     """
     body = facts.bodies[role].position
     options = []

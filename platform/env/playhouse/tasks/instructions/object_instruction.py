@@ -190,12 +190,12 @@ class ObjectGroup:
 
 
 def described_groups(
-    context: TaskContext, counts: Sequence[int], fits: Callable[[Thing], bool] = lambda _: True, *, subsets: bool = True
+    context: TaskContext, counts: Sequence[int], fits: Callable[[Thing], bool], *, subsets: bool = True
 ) -> list[ObjectGroup]:
     """Returns the groups of one color, one category or one attribute, or of any objects.
 
     A group is all objects of a description if their number is in `counts` and all of them fit; with `subsets` also
-    `counts` of them if the description has more and as many fit. Objects that another player holds are no candidates.
+    `counts` of them if the description has more and as many fit. Objects that another player holds are left out.
     """
     loose = [thing for thing in context.facts.things if not thing.furniture]
     groups: list[ObjectGroup] = []

@@ -108,7 +108,7 @@ def _naming_any(context: TaskContext, things: Sequence[Thing]) -> tuple[str, ...
 
 
 def wrong_names(things: Iterable[Thing], accepted: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names of the things that are no right answers."""
+    """Returns the names of the things that are not right answers."""
     return tuple(dict.fromkeys(thing.name for thing in things if thing.name not in accepted))
 
 

@@ -19,7 +19,7 @@ from interplay.env.playhouse.truth.predicates.relations import on
 
 LEVEL_TOLERANCE_M = 0.1  # between the lowest and the highest underside of things on one level
 ROW_OFFSET_M = 0.12  # of a center from the line of a row, at most: half a thing
-ROW_OFFSET_RATIO = 0.15  # the same as a share of the row's length: three things close together are no row
+ROW_OFFSET_RATIO = 0.15  # the same as a share of the row's length: three things close together are not a row
 ROW_GAP_M = 0.8  # from edge to edge of neighbors in a row; wider ones are seen as apart
 MAX_SHAPE_SIDE_M = 2.0  # of a triangle or square: more is not seen as one shape in a room of 4 to 5 meters
 MIN_TRIANGLE_ANGLE_RAD = math.radians(30)  # less looks like a row
@@ -27,7 +27,7 @@ SQUARE_ANGLE_ERROR_RAD = math.radians(20)  # off a right angle, at most
 SQUARE_SIDE_RATIO = 1.35  # longest side over shortest, at most
 OUTLINE_OFFSET_M = 0.15  # from a circle, or from the sides of a polygon to things that are not its corners, at most
 CIRCLE_RADII_M = (0.2, 1.5)  # smallest and largest: below it is a heap, above it no room has enough space
-CIRCLE_GAP_RATIO = 1.5  # widest angle between neighbors on a circle, over an even one, at most: an arc is no circle
+CIRCLE_GAP_RATIO = 1.5  # widest angle between neighbors on a circle, over an even one, at most: an arc is not a circle
 ORDERED_VOLUME_RATIO = 1.1  # ratio of volumes of consecutive things ordered by size; less is not visible
 
 

@@ -235,7 +235,7 @@ def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: floa
     return _matches(event, role, since, tool) and pushed_distance(facts, index, event) >= MIN_PUSH_DISTANCE_M
 
 
-def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
+def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None) -> bool:
     """Whether a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool. A further push would
     extend that event instead of starting a new one."""
     thing = facts.things[index]
