@@ -17,6 +17,7 @@ from test_live_browser import opened as playing
 from test_live_browser import wait_until
 from test_live_protocol import ROOM, invited
 
+from interplay.env import registry
 from interplay.episodes.episode import Utterance
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
@@ -65,6 +66,12 @@ ENDS_IN_SIGHT = """(list) => {
   const last = list.lastElementChild.getBoundingClientRect();
   return bottom - top >= 20 && last.bottom <= bottom + 0.5;
 }"""
+KEYS_IN_SIGHT = """() => {
+  const { bottom } = document.getElementById('keysBox').getBoundingClientRect();
+  return [...document.querySelectorAll('#keys > div')].map((row) => row.getBoundingClientRect().bottom <= bottom);
+}"""
+CARD = "Ask the other player to lift something. Use a color or a position in your request."
+SHOW_CARD = "(text) => { document.getElementById('card').textContent = text; }"
 BOTH = {"view", "bar", "play", "unusable", "skip"}
 MARKING = BOTH | {"plus", "minus", "undo", "redo", "rules", "finish", "scrub-picture"}
 JUDGING = BOTH | {"done", "not-done"}
@@ -167,7 +174,16 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             page.keyboard.press("Enter")
         page.locator("#dialogue li").nth(7).wait_for()
         page.get_by_test_id("view").focus()
-        page.locator("#card").evaluate("(card) => { card.textContent = 'Ask for something. '.repeat(10); }")
+        page.evaluate(SHOW_CARD, CARD)
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            keys = page.evaluate(KEYS_IN_SIGHT)
+            assert len(keys) == len(registry.make(**ROOM).controls("setter")) and all(keys), f"{width}x{height}"
+        page.evaluate(SHOW_CARD, "Ask for something. " * 10)
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            keys = page.evaluate(KEYS_IN_SIGHT)
+            assert sum(keys) >= len(keys) / 2, f"{width}x{height}: also beside a long card"
         for width, height in (*SCREENS, *ZOOMED, *ON_ITS_SIDE):
             page.set_viewport_size({"width": width, "height": height})
             found = page.evaluate(FOUND, PLAYING)

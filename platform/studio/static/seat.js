@@ -71,7 +71,7 @@ export function play(session, seat, about, practicing = false) {
     if (canvas.width !== image.width || canvas.height !== image.height) {
       canvas.width = image.width;
       canvas.height = image.height;
-      canvas.style.aspectRatio = `${image.width} / ${image.height}`;
+      byId('game').style.setProperty('--aspect', `${image.width} / ${image.height}`);
     }
     paint.drawImage(image, 0, 0);
     image.close();
@@ -117,10 +117,10 @@ export function play(session, seat, about, practicing = false) {
       }
       active = performance.now();
       handlers.dialogue(message);
-      fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
+      fill(byId('keys'), ...message.controls.map((/** @type {any} */ control) => make('div', {},
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
         make('dd', { text: control.label }),
-      ]));
+      )));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
       canvas.hidden = !message.pictures;
