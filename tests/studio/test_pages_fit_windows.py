@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser_login import log_in
 from judged_run import add_continuations, judge_study
-from page_visits import FILM_MS, HARD_TO_TOUCH, SMALL, agree
+from page_visits import FILM_MS, HARD_TO_TOUCH, SMALL, agree, on_a_phone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from small_house import ENV, fill_store, house, played
 from studio_process import StartedStudio, started
@@ -61,6 +61,8 @@ CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
 LINES = "#work .dialogue button"
 PLAYING = "#view, #game button, #say"
 AT_HAND = "#view, #leave, #pad button"
+TYPED = "#leave, #say, #wanted, #dialogue"
+LETTERS = {"name": "commai", "tasks": ["navigation"], "interface": "characters", "instances": 20}
 ENDS_IN_SIGHT = """(list) => {
   const { top, bottom } = list.getBoundingClientRect();
   const last = list.lastElementChild.getBoundingClientRect();
@@ -206,4 +208,30 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
             assert touched.evaluate(HARD_TO_TOUCH) == [], f"{width}x{height}"
             phone.close()
+        page.context.close()
+
+
+def test_a_phone_shows_the_words_and_the_box_of_a_world_that_is_typed(browser: Browser, tmp_path: Path) -> None:
+    live = LiveConfig(setter="scripted", seconds=3000, idle_seconds=600, away_seconds=600)
+    with started(tmp_path, LETTERS, StudioConfig(live=live)) as studio:
+        page = playing(browser, studio, invited(tmp_path, studio, 1)[0])
+        page.locator("#dialogue li").first.wait_for()
+        for width, height in (*PHONES, *ON_ITS_SIDE):
+            with on_a_phone(browser, page, (width, height)) as touched:
+                expect(touched.locator("#message")).to_contain_text("played by typing")
+                box = touched.get_by_test_id("say")
+                expect(box).to_have_attribute("autocapitalize", "off")
+                expect(box).to_have_attribute("placeholder", "Type; an empty line is silence")
+                box.fill("I turn left.")
+                box.press("Enter")
+                expect(touched.locator("#message")).to_be_empty()
+                expect(touched.get_by_test_id("unconfirmed")).to_be_empty()
+                assert touched.evaluate(HARD_TO_TOUCH) == []
+                for high in (height, max(height - 250, 300)):  # the second one above the keyboard of a phone
+                    touched.set_viewport_size({"width": width, "height": high})
+                    wait_until(touched, f"({ENDS_IN_SIGHT})(document.getElementById('dialogue')) // {width}x{high}")
+                    found = touched.evaluate(FOUND, TYPED)
+                    del found["names"]
+                    assert found == NOTHING_WRONG, f"{width}x{high}"
+                    assert touched.evaluate("document.documentElement.scrollHeight <= innerHeight"), f"{width}x{high}"
         page.context.close()

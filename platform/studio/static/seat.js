@@ -5,7 +5,7 @@ import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
-import { keyName, SeatKeys } from './seat_keys.js';
+import { hasKeys, keyName, SeatKeys } from './seat_keys.js';
 import { showPad, showToggles } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
@@ -57,6 +57,7 @@ export function play(session, seat, about, practicing = false) {
   /** @type {any} */ let hello = null;
   let playing = false, over = false, leaving = false, slow = false, steers = seat !== 'copilot';
   let pictured = 0; // when the last picture came over this connection; 0: none so far, as while the world is compiled
+  let hasSaid = false; // whether anything has been said on this page: then one knows how
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
   const page = newId();
@@ -127,9 +128,10 @@ export function play(session, seat, about, practicing = false) {
       canvas.closest('.stage').classList.toggle('wordy', !message.pictures);
       byId('words').hidden = Boolean(message.symbols);
       byId('say').maxLength = message.limits.letters;
-      if (message.symbols) byId('say').placeholder = word('play.type_hint');
+      if (message.symbols) asTyped();
+      else sayHint();
       if (!message.pictures) byId('say').focus();
-      if (!message.pictures) sayAbout('world', word('play.no_pictures'));
+      if (!message.pictures && !hasSaid) sayAbout('world', word('play.no_pictures'));
       unconfirmed.sendAgain();
     },
     /** @param {any} message */
@@ -153,7 +155,7 @@ export function play(session, seat, about, practicing = false) {
       byId('takeText').textContent = word(steers ? 'play.give' : 'play.take');
       canvas.closest('.stage').classList.toggle('agent', !steers);
       byId('say').disabled = !steers;
-      if (!hello.symbols) byId('say').placeholder = word(steers ? 'play.say_hint' : 'play.say_after_taking');
+      if (!hello.symbols) sayHint();
       byId('pad').hidden = !byId('pad').children.length || (!steers && hello.take_over_by === 'key'); // it would do nothing
     },
     /** @param {any} message */
@@ -169,7 +171,7 @@ export function play(session, seat, about, practicing = false) {
     rate({ rung }) { slow = rung > 0; },
     judge() {
       playing = judged = false;
-      overlay.show(() => word('play.judge_open'));
+      overlay.show(() => word(hasKeys() ? 'play.judge_open' : 'play.judge_open_touch'));
       if (!hello.pictures) byId('done').focus();
       else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
     },
@@ -253,6 +255,11 @@ export function play(session, seat, about, practicing = false) {
     document.exitPointerLock?.();
   }
 
+  /** Says in the box of what is said how to say something. */
+  function sayHint() {
+    hint(word(!steers ? 'play.say_after_taking' : hasKeys() ? 'play.say_hint' : 'play.say_hint_touch'));
+  }
+
   let active = performance.now();
   /** Seconds of rest beyond those after which the page asks whether someone is there. */
   const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
@@ -261,7 +268,7 @@ export function play(session, seat, about, practicing = false) {
     const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) offer(word('play.there'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
+      if (!byId('there').hidden) offer(word(hasKeys() ? 'play.there' : 'play.there_touch'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
     }
     return idle < ANSWER_SECONDS;
   }
@@ -297,6 +304,8 @@ export function play(session, seat, about, practicing = false) {
     const typed = byId('say').value.replace(/[\p{Cc}\p{Cs}]/gu, ' '); // pasted control characters would close the seat
     const text = hello.symbols ? typed : typed.trim();
     if ((text || hello.symbols) && !unconfirmed.say(text)) return; // the text stays until there is a connection
+    hasSaid = true;
+    sayAbout('world', '');
     byId('say').value = '';
     byId('words').textContent = '';
     if (hello.pictures) canvas.focus();
@@ -361,6 +370,18 @@ export function play(session, seat, about, practicing = false) {
     socket.socket.close();
   }
   return { close };
+}
+
+/** Says in the box to type in, and to screen readers, what it is for. @param {string} text */
+function hint(text) {
+  byId('say').placeholder = byId('say').ariaLabel = text;
+}
+
+/** Leaves what is typed as it is, because each letter counts. */
+function asTyped() {
+  hint(word(hasKeys() ? 'play.type_hint' : 'play.type_hint_touch'));
+  byId('say').spellcheck = false;
+  for (const name of ['autocapitalize', 'autocorrect']) byId('say').setAttribute(name, 'off'); // by the keyboard of a phone
 }
 
 /** Keys of a control as people read them. @param {any} control */
