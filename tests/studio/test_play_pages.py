@@ -121,7 +121,8 @@ def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Bro
             if page.evaluate("document.activeElement.id") == "leave":
                 break
             page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
+        for key in ("Enter", "Shift+Tab", "Enter"):  # to the button beside Cancel
+            page.keyboard.press(key)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     episode = only_episode(tmp_path)

@@ -1,4 +1,5 @@
 // A seat in a live session: pictures, dialogue, keys, and what the studio tells it, until its end.
+import { ask, close as closeDialog } from './dialogs.js';
 import { byId, fill, make, newId, scrollDown } from './dom.js';
 import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
@@ -171,6 +172,7 @@ export function play(session, seat, about, practicing = false) {
     rate({ rung }) { slow = rung > 0; },
     judge() {
       playing = judged = false;
+      closeDialog(); // the episode is over already
       overlay.show(() => word(hasKeys() ? 'play.judge_open' : 'play.judge_open_touch'));
       if (!hello.pictures) byId('done').focus();
       else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
@@ -183,6 +185,7 @@ export function play(session, seat, about, practicing = false) {
     /** @param {any} message */
     end(message) {
       over = true;
+      closeDialog(); // else nothing behind it could take the focus
       document.exitPointerLock?.();
       say(byId('message'), '');
       returnUnconfirmed(practicing ? word('play.practice_over') : '');
@@ -233,6 +236,7 @@ export function play(session, seat, about, practicing = false) {
         byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
+          closeDialog();
           overlay.show(() => '');
           offer(word('play.closed', { reason }), word('play.here_again'), () => location.reload());
           if (unconfirmed.all.size) returnUnconfirmed('');
@@ -260,6 +264,9 @@ export function play(session, seat, about, practicing = false) {
     hint(word(!steers ? 'play.say_after_taking' : hasKeys() ? 'play.say_hint' : 'play.say_hint_touch'));
   }
 
+  /** What takes the keys of the world: the picture, or the box to type in. */
+  const place = () => byId(hello?.pictures ? 'view' : 'say');
+
   let active = performance.now();
   /** Seconds of rest beyond those after which the page asks whether someone is there. */
   const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
@@ -268,7 +275,7 @@ export function play(session, seat, about, practicing = false) {
     const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) offer(word(hasKeys() ? 'play.there' : 'play.there_touch'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
+      if (!byId('there').hidden) offer(word(hasKeys() ? 'play.there' : 'play.there_touch'), word('play.here'), () => place().focus());
     }
     return idle < ANSWER_SECONDS;
   }
@@ -280,6 +287,12 @@ export function play(session, seat, about, practicing = false) {
     moved();
     event.preventDefault();
     event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
+  }, { capture: true });
+  document.addEventListener('keydown', (event) => {
+    if (over || !byId('dialog').open) return;
+    moved();
+    event.stopImmediatePropagation(); // the key is one of the dialog, and none of the world
+    if (event.repeat) event.preventDefault(); // held since before the dialog opened, it presses no button there
   }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
 
@@ -342,10 +355,25 @@ export function play(session, seat, about, practicing = false) {
   for (const verdict of ['done', 'failed']) {
     byId(verdict).onclick = (/** @type {MouseEvent} */ event) => {
       if (!judged && event.detail < 2) judged = socket.send('verdict', { verdict }); // detail 2: of a double click
-      byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
+      place().focus(); // where Enter does not judge the next card
     };
   }
-  byId('leave').onclick = (/** @type {MouseEvent} */ event) => { if (event.detail < 2) leaving = socket.send('leave'); };
+  /** Ends the episode, or the part of this person in it. */
+  function leave() {
+    leaving = socket.send('leave');
+    if (!leaving) sayAbout('notice', word('play.end_unsent'));
+  }
+  byId('leave').onclick = (/** @type {MouseEvent} */ event) => {
+    if (event.detail > 1) return; // of a double click
+    if (practicing) {
+      leave();
+      return;
+    }
+    document.exitPointerLock?.();
+    keys?.release();
+    if (event.detail) place().focus({ preventScroll: true }); // where the focus returns to, so that Enter does not ask again
+    ask('play.end_title', word('play.end_text'), 'play.end', leave);
+  };
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
