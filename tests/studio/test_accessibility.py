@@ -150,6 +150,13 @@ def test_marking_and_its_dialogs(studio: StartedStudio, researcher: Page) -> Non
     check(page)
     for button in ("rules", "change-keys", "unusable", "skip"):
         check_dialog(page, page.get_by_test_id(button))
+    wide = page.viewport_size
+    assert wide is not None
+    page.set_viewport_size({"width": 700, "height": 900})  # the bar is above the dialogue there
+    page.get_by_test_id("play").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_test_id("bar")).to_be_focused()
+    page.set_viewport_size(wide)
 
 
 def test_judging(studio: StartedStudio, researcher: Page) -> None:
