@@ -50,6 +50,7 @@ def serve_reward(config: Config) -> int:
 
     warn_of_newer_round(config, "serve-reward", REWARD)
     serve_reward_stage.serve_reward(existing(config), announce)
+    sys.stdout.write("The reward service has stopped; it keeps nothing, and the same command serves again\n")
     return 0
 
 

@@ -28,7 +28,7 @@ def serve(config: Config) -> int:
         )
     served = served_run(config)
     _warm_up_world(served)
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # while the new process imports, it would be a traceback
+    signal.pthread_sigmask(signal.SIG_BLOCK, server.STOPS)  # while the new process imports, one would be a traceback
     os.execv(sys.executable, server.command(served))
 
 

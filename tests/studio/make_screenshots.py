@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "studio"), str(ROOT / "tests")]
 
 from judged_run import judge_study  # noqa: E402 - found once the folder is on the path
+from page_visits import end_episode  # noqa: E402 - found once the folder is on the path
 from seated_agents import save_agent  # noqa: E402 - found once the folder is on the path
 from studio_process import started  # noqa: E402 - found once the folder is on the path
 
@@ -98,7 +99,7 @@ def take_over(page: Page, origin: str) -> None:
     wait_for_full_size(page)
     page.screenshot(path=ROOT / "docs" / "studio-copilot.png", full_page=True)
     page.keyboard.press("t")
-    page.get_by_test_id("finish").click()
+    end_episode(page)
     page.get_by_test_id("saved").wait_for()
 
 
@@ -111,7 +112,7 @@ def judge(page: Page, origin: str) -> None:
     page.locator("#dialogue li", has_text="go to the ball").wait_for()
     wait_for_pictures(page, page.evaluate("window.studio.shown") + 20)
     wait_for_full_size(page)
-    page.get_by_test_id("finish").click()
+    end_episode(page)
     page.get_by_text("Was your last request done?").wait_for()
     page.screenshot(path=ROOT / "docs" / "studio-judge.png", full_page=True)
     page.get_by_test_id("view").focus()

@@ -75,6 +75,12 @@ def agree(page: Page, studio: StartedStudio) -> None:
     page.get_by_test_id("continue").click()
 
 
+def end_episode(page: Page) -> None:
+    """Ends the episode on the page of a live seat, and confirms it."""
+    page.get_by_test_id("finish").click()
+    page.get_by_test_id("yes").click()
+
+
 def states(root: Path) -> list[str]:
     """How the assignments ended, oldest first."""
     database = StudioDatabase(root / "studio" / "studio.db")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from page_visits import end_episode
 from playwright.sync_api import Browser
 from seated_agents import save_agent
 from studio_process import started
@@ -129,7 +130,7 @@ def test_a_browser_plays_with_an_agent_and_takes_over(tmp_path: Path, browser: B
         page.keyboard.press("2")
         page.get_by_test_id("why-stuck").wait_for(state="hidden")
         wait_until(page, f"window.studio.shown > {given_back + 24}")  # a whole step of the agent: others are not kept
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
     assert not errors
     episode = only_episode(tmp_path)

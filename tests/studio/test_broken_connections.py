@@ -36,7 +36,9 @@ def logged(studio: StartedStudio) -> list[str]:
     """What the studio logs from its start to its end, which this asks for."""
     studio.process.terminate()
     assert studio.process.stdout is not None
-    return [line for line in studio.process.stdout.read().splitlines() if line.strip()]
+    *lines, last = (line for line in studio.process.stdout.read().splitlines() if line.strip())
+    assert last.startswith("I the studio has stopped")
+    return lines
 
 
 def test_text_that_is_not_utf_8_ends_the_connection_and_frees_the_seat(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from page_visits import end_episode
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from studio_process import StartedStudio, started
 from test_live_browser import SECONDS, opened, wait_until
@@ -93,7 +94,7 @@ def test_words_that_did_not_arrive_are_said_once_over_the_next_connection(tmp_pa
         line.loses_answers = False
         line.sockets[-1].close(code=1012)
         expect(page.get_by_test_id("unconfirmed")).to_be_empty(timeout=SECONDS)
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
         expect(page.locator("#message")).to_be_empty()
         page.context.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
+from page_visits import end_episode
 from playwright.sync_api import Browser, Page
 from studio_process import StartedStudio, started
 from test_live_protocol import ROOM, invited, only_episode
@@ -73,7 +74,7 @@ def test_two_browsers_make_an_episode_that_replays_bit_for_bit(tmp_path: Path, b
         setter.get_by_test_id("view").focus()
         setter.keyboard.press("y")
         wait_until(solver, f"window.studio.shown > {shown + 40}")
-        setter.get_by_test_id("finish").click()
+        end_episode(setter)
         for page in pages:
             page.get_by_test_id("saved").wait_for()
             assert "ended the episode" in page.get_by_test_id("saved").inner_text()

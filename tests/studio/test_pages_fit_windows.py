@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser_login import log_in
 from judged_run import add_continuations, judge_study
-from page_visits import FILM_MS, HARD_TO_TOUCH, SMALL, agree
+from page_visits import FILM_MS, HARD_TO_TOUCH, SMALL, agree, on_a_phone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from small_house import ENV, fill_store, house, played
 from studio_process import StartedStudio, started
@@ -17,6 +17,7 @@ from test_live_browser import opened as playing
 from test_live_browser import wait_until
 from test_live_protocol import ROOM, invited
 
+from interplay.env import registry
 from interplay.episodes.episode import Utterance
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
@@ -60,11 +61,19 @@ CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
 LINES = "#work .dialogue button"
 PLAYING = "#view, #game button, #say"
 AT_HAND = "#view, #leave, #pad button"
+TYPED = "#leave, #say, #wanted, #dialogue"
+LETTERS = {"name": "commai", "tasks": ["navigation"], "interface": "characters", "instances": 20}
 ENDS_IN_SIGHT = """(list) => {
   const { top, bottom } = list.getBoundingClientRect();
   const last = list.lastElementChild.getBoundingClientRect();
   return bottom - top >= 20 && last.bottom <= bottom + 0.5;
 }"""
+KEYS_IN_SIGHT = """() => {
+  const { bottom } = document.getElementById('keysBox').getBoundingClientRect();
+  return [...document.querySelectorAll('#keys > div')].map((row) => row.getBoundingClientRect().bottom <= bottom);
+}"""
+CARD = "Ask the other player to lift something. Use a color or a position in your request."
+SHOW_CARD = "(text) => { document.getElementById('card').textContent = text; }"
 BOTH = {"view", "bar", "play", "unusable", "skip"}
 MARKING = BOTH | {"plus", "minus", "undo", "redo", "rules", "finish", "scrub-picture"}
 JUDGING = BOTH | {"done", "not-done"}
@@ -167,7 +176,16 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             page.keyboard.press("Enter")
         page.locator("#dialogue li").nth(7).wait_for()
         page.get_by_test_id("view").focus()
-        page.locator("#card").evaluate("(card) => { card.textContent = 'Ask for something. '.repeat(10); }")
+        page.evaluate(SHOW_CARD, CARD)
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            keys = page.evaluate(KEYS_IN_SIGHT)
+            assert len(keys) == len(registry.make(**ROOM).controls("setter")) and all(keys), f"{width}x{height}"
+        page.evaluate(SHOW_CARD, "Ask for something. " * 10)
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            keys = page.evaluate(KEYS_IN_SIGHT)
+            assert sum(keys) >= len(keys) / 2, f"{width}x{height}: also beside a long card"
         for width, height in (*SCREENS, *ZOOMED, *ON_ITS_SIDE):
             page.set_viewport_size({"width": width, "height": height})
             found = page.evaluate(FOUND, PLAYING)
@@ -190,4 +208,30 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
             assert touched.evaluate(HARD_TO_TOUCH) == [], f"{width}x{height}"
             phone.close()
+        page.context.close()
+
+
+def test_a_phone_shows_the_words_and_the_box_of_a_world_that_is_typed(browser: Browser, tmp_path: Path) -> None:
+    live = LiveConfig(setter="scripted", seconds=3000, idle_seconds=600, away_seconds=600)
+    with started(tmp_path, LETTERS, StudioConfig(live=live)) as studio:
+        page = playing(browser, studio, invited(tmp_path, studio, 1)[0])
+        page.locator("#dialogue li").first.wait_for()
+        for width, height in (*PHONES, *ON_ITS_SIDE):
+            with on_a_phone(browser, page, (width, height)) as touched:
+                expect(touched.locator("#message")).to_contain_text("played by typing")
+                box = touched.get_by_test_id("say")
+                expect(box).to_have_attribute("autocapitalize", "off")
+                expect(box).to_have_attribute("placeholder", "Type; an empty line is silence")
+                box.fill("I turn left.")
+                box.press("Enter")
+                expect(touched.locator("#message")).to_be_empty()
+                expect(touched.get_by_test_id("unconfirmed")).to_be_empty()
+                assert touched.evaluate(HARD_TO_TOUCH) == []
+                for high in (height, max(height - 250, 300)):  # the second one above the keyboard of a phone
+                    touched.set_viewport_size({"width": width, "height": high})
+                    wait_until(touched, f"({ENDS_IN_SIGHT})(document.getElementById('dialogue')) // {width}x{high}")
+                    found = touched.evaluate(FOUND, TYPED)
+                    del found["names"]
+                    assert found == NOTHING_WRONG, f"{width}x{high}"
+                    assert touched.evaluate("document.documentElement.scrollHeight <= innerHeight"), f"{width}x{high}"
         page.context.close()

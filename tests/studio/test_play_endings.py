@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from page_visits import end_episode
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
@@ -244,7 +245,7 @@ def test_a_person_that_leaves_is_not_told_that_a_player_has_left(tmp_path: Path,
     with started(tmp_path, ROOM, small(LiveConfig(setter="scripted", away_seconds=600))) as studio:
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
         wait_until(page, "window.studio.drawn > 3")
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         expect(page.get_by_test_id("saved")).to_contain_text("You have left the episode", timeout=60_000)
         page.context.close()
 
@@ -254,7 +255,7 @@ def test_a_study_that_is_paused_while_one_plays_is_named_at_the_end(tmp_path: Pa
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0])
         wait_until(page, "window.studio.drawn > 3")
         researcher(studio).post("/api/desk/studies/live/open", {"open": False})
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         expect(page.get_by_test_id("saved")).to_have_text(
             "The setter ended the episode. It is saved. Thank you! This study is not open at the moment.",
             timeout=60_000,

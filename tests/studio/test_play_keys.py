@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from page_visits import end_episode
 from playwright.sync_api import Browser, Page, expect
 from studio_process import StartedStudio, free_port, started
 from test_live_browser import SECONDS, opened, wait_until
-from test_live_protocol import ROOM, invited, only_episode
+from test_live_protocol import ROOM, invited, only_episode, researcher
 
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
@@ -52,7 +53,7 @@ def test_a_key_judges_once_however_long_it_is_held(browser: Browser, tmp_path: P
         page.get_by_test_id("done").focus()  # as after a click on it
         page.keyboard.press("Shift+N")
         expect(card).not_to_have_text(before, timeout=SECONDS)
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts] == ["done", "failed", None]
@@ -70,7 +71,7 @@ def test_text_of_every_script_is_said_and_refused_text_stays_in_the_box(browser:
         say(page, "and the duck")
         expect(page.locator("#message")).to_contain_text("too fast", timeout=SECONDS)
         expect(page.get_by_test_id("say")).to_have_value("and the duck")
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     assert JOINED in [said.text for said in only_episode(tmp_path).meta.utterances]
@@ -99,11 +100,59 @@ def test_a_double_click_judges_one_card_and_ends_no_episode_without_its_last_ver
         say(page, "lift the ball")
         expect(page.locator("#dialogue")).to_contain_text("lift the ball", timeout=SECONDS)
         page.get_by_test_id("finish").dblclick()
+        page.get_by_test_id("yes").dblclick()
         expect(page.locator("#overlay")).to_contain_text("Was your last request done?", timeout=SECONDS)
         page.keyboard.press("n")
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts][:3] == ["done", "done", "failed"]
+
+
+def test_the_end_of_an_episode_is_asked_for_and_keys_of_the_world_do_not_answer(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=replace(LIVE, judge_open=True))) as studio:
+        page = playing(browser, studio, tmp_path)
+        card, dialog = page.locator("#card").inner_text(), page.locator("dialog[open]")
+        page.keyboard.down("KeyW")
+        page.keyboard.down("Space")
+        page.get_by_test_id("finish").click()
+        expect(page.get_by_test_id("no")).to_be_focused()
+        for key in ("y", "n", "KeyW", "Space"):  # the last two as a keyboard repeats them
+            page.keyboard.down(key)
+            page.keyboard.up(key) if key in "yn" else None
+        page.keyboard.up("Space")
+        expect(dialog).to_be_visible()
+        frame = page.evaluate("window.studio.shown")
+        wait_until(page, f"window.studio.shown > {frame + 20}")  # the world goes on
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(page.get_by_test_id("view")).to_be_focused()
+        expect(page.locator("#card")).to_have_text(card)
+        page.get_by_test_id("finish").focus()
+        for _ in range(2):  # Enter pressed twice does not end it
+            page.keyboard.press("Enter")
+        expect(dialog).to_have_count(0)
+        expect(page.get_by_test_id("finish")).to_be_focused()
+        studio.process.kill()
+        expect(page.locator("#overlay")).to_contain_text("Connection lost", timeout=SECONDS)
+        end_episode(page)
+        expect(page.locator("#message")).to_contain_text("the episode has not ended")
+        page.context.close()
+
+
+def test_a_question_about_the_end_is_gone_once_the_episode_is_over(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
+        page = playing(browser, studio, tmp_path)
+        page.get_by_test_id("finish").click()
+        expect(page.locator("dialog[open]")).to_be_visible()
+        desk = researcher(studio)
+        person = page.locator(".who").inner_text().split()[-1]
+        desk.post(f"/api/desk/people/{person}/forget", {"person": person})
+        page.get_by_test_id("saved").wait_for()
+        expect(page.locator("dialog[open]")).to_have_count(0)
+        expect(page.locator("#over")).to_be_focused()
+        page.context.close()
 
 
 def test_refused_text_does_not_vanish_where_the_next_is_being_typed(browser: Browser, tmp_path: Path) -> None:
@@ -176,7 +225,7 @@ def test_a_key_that_says_that_one_is_there_does_nothing_else(browser: Browser, t
         page.locator("#there").wait_for()
         page.keyboard.type("lift it")
         expect(page.get_by_test_id("say")).to_have_value("lift it")
-        page.get_by_test_id("finish").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     assert [prompt.verdict for prompt in only_episode(tmp_path).meta.prompts] == [None]
@@ -186,6 +235,8 @@ def test_the_focus_is_at_the_end_of_an_episode_once_it_is_over(browser: Browser,
     with started(tmp_path, ROOM, StudioConfig(size=(48, 64), live=LIVE)) as studio:
         page = playing(browser, studio, tmp_path)
         page.get_by_test_id("finish").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Shift+Tab")
         page.keyboard.press("Enter")
         page.get_by_test_id("saved").wait_for()
         expect(page.locator("#over")).to_be_focused()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from page_visits import end_episode
 from playwright.sync_api import Browser, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
@@ -121,7 +122,8 @@ def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Bro
             if page.evaluate("document.activeElement.id") == "leave":
                 break
             page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
+        for key in ("Enter", "Shift+Tab", "Enter"):  # to the button beside Cancel
+            page.keyboard.press(key)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     episode = only_episode(tmp_path)
@@ -172,7 +174,7 @@ def test_a_person_places_a_block_by_keys(tmp_path: Path, browser: Browser) -> No
         wait_until(page, f"window.studio.shown > {shown + 10}")
         page.keyboard.up("KeyF")
         page.keyboard.up("Digit2")
-        page.locator("#leave").click()
+        end_episode(page)
         page.get_by_test_id("saved").wait_for()
         page.context.close()
     episode = only_episode(tmp_path)

@@ -91,6 +91,12 @@ def test_fingers_walk_look_and_grasp(tmp_path: Path, browser: Browser) -> None:
             expect(touched.locator("#dialogue")).to_contain_text("here")
             wait_frames(touched, 10)
             touched.get_by_test_id("finish").tap()
+            touched.get_by_test_id("no").tap()
+            drawn = touched.evaluate("window.studio.drawn")
+            wait_until(touched, f"window.studio.drawn > {drawn + 2}")
+            touched.get_by_test_id("finish").tap()
+            assert touched.evaluate(HARD_TO_TOUCH) == []
+            touched.get_by_test_id("yes").tap()
             touched.get_by_test_id("saved").wait_for()
         page.context.close()
     episode = only_episode(tmp_path)

@@ -58,6 +58,25 @@ def test_a_finger_hits_everything_that_can_be_pressed(
             page.keyboard.press("Escape")
 
 
+def test_buttons_name_keys_where_there_are_keys(browser: Browser, studio: StartedStudio, researcher: Page) -> None:
+    researcher.goto(f"{studio.origin}/desk/quality")
+
+    def check(page: Page, *, named: bool) -> None:
+        page.locator("[data-testid^=episode-]").first.click()
+        expect(page.get_by_test_id("finish")).to_be_enabled(timeout=FILM_MS)
+        for button, text, key in (
+            ("remove", "Remove the nearest", "Del"),
+            ("copy-clusters", "Copy what most marked", "A"),
+        ):
+            expect(page.get_by_test_id(button)).to_contain_text(text)
+            expect(page.get_by_test_id(button).get_by_text(key, exact=True)).to_be_visible(visible=named)
+
+    check(researcher, named=True)
+    for size in ((390, 844), (1024, 1366)):
+        with on_a_phone(browser, researcher, size) as page:
+            check(page, named=False)
+
+
 @pytest.fixture(scope="module")
 def researcher(browser: Browser, studio: StartedStudio) -> Iterator[Page]:
     """The researcher's browser, whose login the phones have; it has agreed to play."""

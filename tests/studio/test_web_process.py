@@ -63,23 +63,31 @@ def test_a_process_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypa
     assert process.returncode == -signal.SIGTERM
 
 
-def test_ctrl_c_ends_a_studio_with_a_live_session_without_a_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_a_studio_with_a_live_session_with_a_line(
+    number: signal.Signals, tmp_path: Path
+) -> None:
     config = StudioConfig(port=0, size=(48, 64), live=LiveConfig(solver="scripted"))
     words = command(ServedRun(tmp_path, ROOM, 30.0, 1, config))
     with running(words, start_new_session=True) as studio:
         person = invited(tmp_path, studio, 1)[0]
         player = person.sit(*person.join())
         player.until("hello")
-        os.killpg(studio.process.pid, signal.SIGINT)
+        if number == signal.SIGINT:
+            os.killpg(studio.process.pid, number)
+        else:
+            studio.process.terminate()
         said = studio.process.communicate(timeout=60)[0]
     assert studio.process.returncode == 0 and "Traceback" not in said and "made again" not in said
+    assert said.endswith("the studio has stopped; everything is saved, and the same command serves it again\n")
 
 
-def test_ctrl_c_ends_a_studio_that_is_being_imported_without_a_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_studio_that_is_being_imported_ends_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
     def interrupted() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as the verb does
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in what a shell without job control starts with &
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, server.STOPS)  # as the verb does
+        signal.signal(number, signal.SIG_DFL)  # ignored in what a shell without job control starts with &
+        os.kill(os.getpid(), number)
 
     words = command(ServedRun(tmp_path, ROOM, 30.0, 1, StudioConfig(port=0)))
     ran = subprocess.run(words, preexec_fn=interrupted, capture_output=True, text=True, timeout=60)
@@ -124,8 +132,8 @@ def test_a_new_studio_is_announced_beside_other_runs(
         pass
 
     def replaced(*command: object) -> None:
-        # While the new process imports, Ctrl-C waits until it is handled without a traceback.
-        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        # While the new process imports, Ctrl-C and SIGTERM wait until they are handled without a traceback.
+        assert signal.pthread_sigmask(signal.SIG_UNBLOCK, server.STOPS) >= server.STOPS
         raise Replaced
 
     monkeypatch.setattr("interplay.launch.studio_verbs.os.execv", replaced)

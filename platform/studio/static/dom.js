@@ -22,6 +22,10 @@ export function make(name, given = {}, ...children) {
   return element;
 }
 
+/** The text of a button or link that is on the page several times, and the name by which screen readers tell it from the others.
+ * @param {string} text @param {string} of what it is about */
+export const toldApart = (text, of) => ({ text, 'aria-label': `${text}: ${of}` });
+
 /** The element of this id. @param {string} id @returns {any} */
 export function byId(id) {
   return document.getElementById(id);

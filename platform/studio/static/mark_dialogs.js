@@ -1,5 +1,6 @@
-// The dialogs of the marking page. `open` and `close` show one at a time.
-import { byId, fill, make } from './dom.js';
+// The dialogs of the marking page.
+import { closing, heading, open } from './dialogs.js';
+import { byId, make } from './dom.js';
 import { assigned, DEFAULT_KEYS, keyName, readable } from './keys.js';
 import { minutes } from './playback.js';
 import { word } from './words.js';
@@ -7,31 +8,6 @@ import { word } from './words.js';
 const REASONS = ['unusable.picture', 'unusable.words', 'unusable.nothing', 'unusable.other'];
 const EXAMPLES = [[1, 'rules.e1'], [1, 'rules.e2'], [1, 'rules.e3'], [-1, 'rules.e4'], [-1, 'rules.e5'], [-1, 'rules.e6'], [-1, 'rules.e7']];
 const UNASSIGNABLE = ['Tab', 'Escape', 'Shift', 'Alt', 'Control', 'Meta'];
-
-/** @param {...any} children */
-function open(...children) {
-  fill(byId('dialog'), ...children);
-  byId('dialog').showModal();
-  byId('dialog').scrollTop = 0; // where it is higher than the window, the focus has moved it to its end
-}
-
-const close = () => byId('dialog').close();
-const heading = (/** @type {string} */ text) => make('h2', { id: 'dialogTitle', text });
-
-/** A button that closes the dialog, then acts. @param {Object<string, any>} looks @param {() => any} [act] */
-const closing = (looks, act) => make('button', { ...looks, onclick: () => { close(); act?.(); } });
-
-/** Asks before an act; the focus is on Cancel, so that a key pressed twice does not confirm.
- * @param {string} title @param {string} text @param {string} yes @param {() => any} act */
-export function ask(title, text, yes, act) {
-  open(
-    heading(word(title)),
-    make('p', { text }),
-    make('div', { class: 'row' },
-      closing({ class: 'primary', data: 'yes', text: word(yes) }, act),
-      closing({ data: 'no', autofocus: true, text: word('dialog.no') })),
-  );
-}
 
 /** Asks why a recording can't be judged. @param {(reason: string) => any} act */
 export function askWhyUnusable(act) {

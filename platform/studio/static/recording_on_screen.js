@@ -1,5 +1,6 @@
 // The recording on screen: what is asked about it, and its end. Neither reaches the recording that follows it.
-import { ask, askWhyUnusable } from './mark_dialogs.js';
+import { ask } from './dialogs.js';
+import { askWhyUnusable } from './mark_dialogs.js';
 import { guarded } from './page.js';
 
 export class RecordingOnScreen {

@@ -1,11 +1,12 @@
 // A seat in a live session: pictures, dialogue, keys, and what the studio tells it, until its end.
+import { ask, close as closeDialog } from './dialogs.js';
 import { byId, fill, make, newId, scrollDown } from './dom.js';
 import { typed } from './keys.js';
 import { LiveSocket } from './live_socket.js';
 import { Overlay } from './overlay.js';
 import { say, sayAbout } from './page.js';
 import { ended, leadsBack, offerMore, stage, wayBack } from './play_ends.js';
-import { keyName, SeatKeys } from './seat_keys.js';
+import { hasKeys, keyName, SeatKeys } from './seat_keys.js';
 import { showPad, showToggles } from './touch_pad.js';
 import { Unconfirmed } from './unconfirmed.js';
 import { word } from './words.js';
@@ -57,6 +58,7 @@ export function play(session, seat, about, practicing = false) {
   /** @type {any} */ let hello = null;
   let playing = false, over = false, leaving = false, slow = false, steers = seat !== 'copilot';
   let pictured = 0; // when the last picture came over this connection; 0: none so far, as while the world is compiled
+  let hasSaid = false; // whether anything has been said on this page: then one knows how
   let judged = false; // whether a verdict is on its way: the next one is about the next card
   /** @type {LiveSocket} */ let socket;
   const page = newId();
@@ -71,7 +73,7 @@ export function play(session, seat, about, practicing = false) {
     if (canvas.width !== image.width || canvas.height !== image.height) {
       canvas.width = image.width;
       canvas.height = image.height;
-      canvas.style.aspectRatio = `${image.width} / ${image.height}`;
+      byId('game').style.setProperty('--aspect', `${image.width} / ${image.height}`);
     }
     paint.drawImage(image, 0, 0);
     image.close();
@@ -117,19 +119,20 @@ export function play(session, seat, about, practicing = false) {
       }
       active = performance.now();
       handlers.dialogue(message);
-      fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
+      fill(byId('keys'), ...message.controls.map((/** @type {any} */ control) => make('div', {},
         make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
         make('dd', { text: control.label }),
-      ]));
+      )));
       byId('speak').hidden = !message.words;
       byId('keysBox').hidden = !message.controls.length;
       canvas.hidden = !message.pictures;
       canvas.closest('.stage').classList.toggle('wordy', !message.pictures);
       byId('words').hidden = Boolean(message.symbols);
       byId('say').maxLength = message.limits.letters;
-      if (message.symbols) byId('say').placeholder = word('play.type_hint');
+      if (message.symbols) asTyped();
+      else sayHint();
       if (!message.pictures) byId('say').focus();
-      if (!message.pictures) sayAbout('world', word('play.no_pictures'));
+      if (!message.pictures && !hasSaid) sayAbout('world', word('play.no_pictures'));
       unconfirmed.sendAgain();
     },
     /** @param {any} message */
@@ -153,7 +156,7 @@ export function play(session, seat, about, practicing = false) {
       byId('takeText').textContent = word(steers ? 'play.give' : 'play.take');
       canvas.closest('.stage').classList.toggle('agent', !steers);
       byId('say').disabled = !steers;
-      if (!hello.symbols) byId('say').placeholder = word(steers ? 'play.say_hint' : 'play.say_after_taking');
+      if (!hello.symbols) sayHint();
       byId('pad').hidden = !byId('pad').children.length || (!steers && hello.take_over_by === 'key'); // it would do nothing
     },
     /** @param {any} message */
@@ -169,7 +172,8 @@ export function play(session, seat, about, practicing = false) {
     rate({ rung }) { slow = rung > 0; },
     judge() {
       playing = judged = false;
-      overlay.show(() => word('play.judge_open'));
+      closeDialog(); // the episode is over already
+      overlay.show(() => word(hasKeys() ? 'play.judge_open' : 'play.judge_open_touch'));
       if (!hello.pictures) byId('done').focus();
       else if (document.activeElement !== byId('say')) canvas.focus(); // what is being typed must not judge
     },
@@ -181,6 +185,7 @@ export function play(session, seat, about, practicing = false) {
     /** @param {any} message */
     end(message) {
       over = true;
+      closeDialog(); // else nothing behind it could take the focus
       document.exitPointerLock?.();
       say(byId('message'), '');
       returnUnconfirmed(practicing ? word('play.practice_over') : '');
@@ -231,6 +236,7 @@ export function play(session, seat, about, practicing = false) {
         byId('there').hidden = true;
         if (!LOST.includes(code)) {
           over = true;
+          closeDialog();
           overlay.show(() => '');
           offer(word('play.closed', { reason }), word('play.here_again'), () => location.reload());
           if (unconfirmed.all.size) returnUnconfirmed('');
@@ -253,6 +259,14 @@ export function play(session, seat, about, practicing = false) {
     document.exitPointerLock?.();
   }
 
+  /** Says in the box of what is said how to say something. */
+  function sayHint() {
+    hint(word(!steers ? 'play.say_after_taking' : hasKeys() ? 'play.say_hint' : 'play.say_hint_touch'));
+  }
+
+  /** What takes the keys of the world: the picture, or the box to type in. */
+  const place = () => byId(hello?.pictures ? 'view' : 'say');
+
   let active = performance.now();
   /** Seconds of rest beyond those after which the page asks whether someone is there. */
   const rest = () => (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
@@ -261,7 +275,7 @@ export function play(session, seat, about, practicing = false) {
     const idle = rest();
     if (byId('there').hidden === (playing && idle > 0)) {
       byId('there').hidden = !byId('there').hidden;
-      if (!byId('there').hidden) offer(word('play.there'), word('play.here'), () => byId(hello.pictures ? 'view' : 'say').focus());
+      if (!byId('there').hidden) offer(word(hasKeys() ? 'play.there' : 'play.there_touch'), word('play.here'), () => place().focus());
     }
     return idle < ANSWER_SECONDS;
   }
@@ -273,6 +287,12 @@ export function play(session, seat, about, practicing = false) {
     moved();
     event.preventDefault();
     event.stopImmediatePropagation(); // the key answers, and neither judges nor moves anything
+  }, { capture: true });
+  document.addEventListener('keydown', (event) => {
+    if (over || !byId('dialog').open) return;
+    moved();
+    event.stopImmediatePropagation(); // the key is one of the dialog, and none of the world
+    if (event.repeat) event.preventDefault(); // held since before the dialog opened, it presses no button there
   }, { capture: true });
   for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
 
@@ -297,6 +317,8 @@ export function play(session, seat, about, practicing = false) {
     const typed = byId('say').value.replace(/[\p{Cc}\p{Cs}]/gu, ' '); // pasted control characters would close the seat
     const text = hello.symbols ? typed : typed.trim();
     if ((text || hello.symbols) && !unconfirmed.say(text)) return; // the text stays until there is a connection
+    hasSaid = true;
+    sayAbout('world', '');
     byId('say').value = '';
     byId('words').textContent = '';
     if (hello.pictures) canvas.focus();
@@ -333,10 +355,25 @@ export function play(session, seat, about, practicing = false) {
   for (const verdict of ['done', 'failed']) {
     byId(verdict).onclick = (/** @type {MouseEvent} */ event) => {
       if (!judged && event.detail < 2) judged = socket.send('verdict', { verdict }); // detail 2: of a double click
-      byId(hello?.pictures ? 'view' : 'say').focus(); // where Enter does not judge the next card
+      place().focus(); // where Enter does not judge the next card
     };
   }
-  byId('leave').onclick = (/** @type {MouseEvent} */ event) => { if (event.detail < 2) leaving = socket.send('leave'); };
+  /** Ends the episode, or the part of this person in it. */
+  function leave() {
+    leaving = socket.send('leave');
+    if (!leaving) sayAbout('notice', word('play.end_unsent'));
+  }
+  byId('leave').onclick = (/** @type {MouseEvent} */ event) => {
+    if (event.detail > 1) return; // of a double click
+    if (practicing) {
+      leave();
+      return;
+    }
+    document.exitPointerLock?.();
+    keys?.release();
+    if (event.detail) place().focus({ preventScroll: true }); // where the focus returns to, so that Enter does not ask again
+    ask('play.end_title', word('play.end_text'), 'play.end', leave);
+  };
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (over || event.repeat || event.ctrlKey || event.metaKey || event.altKey || target.matches('input')) return;
@@ -361,6 +398,18 @@ export function play(session, seat, about, practicing = false) {
     socket.socket.close();
   }
   return { close };
+}
+
+/** Says in the box to type in, and to screen readers, what it is for. @param {string} text */
+function hint(text) {
+  byId('say').placeholder = byId('say').ariaLabel = text;
+}
+
+/** Leaves what is typed as it is, because each letter counts. */
+function asTyped() {
+  hint(word(hasKeys() ? 'play.type_hint' : 'play.type_hint_touch'));
+  byId('say').spellcheck = false;
+  for (const name of ['autocapitalize', 'autocorrect']) byId('say').setAttribute(name, 'off'); // by the keyboard of a phone
 }
 
 /** Keys of a control as people read them. @param {any} control */

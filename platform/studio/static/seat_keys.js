@@ -12,6 +12,9 @@ export function keyName(key) {
   return known === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : known;
 }
 
+/** Whether the device has a keyboard, as far as the browser tells: its pointer is not a finger. */
+export const hasKeys = () => !matchMedia('(hover: none) and (pointer: coarse)').matches;
+
 export class SeatKeys {
   /** @param {HTMLElement} place that takes the keys @param {any[]} controls @param {() => void} changed */
   constructor(place, controls, changed) {

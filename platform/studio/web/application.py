@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,8 @@ from interplay.studio.studies.study import problems_of
 from interplay.studio.web import page_routes
 from interplay.studio.web.security import SecurityMiddleware, own_origins
 from interplay.studio.web.studio_context import StudioContext
+
+logger = logging.getLogger(__name__)
 
 ROUTERS = (
     page_routes.router,
@@ -45,6 +48,7 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
         yield
         await app.state.live.close()
         studio.close()
+        logger.info("the studio has stopped; everything is saved, and the same command serves it again")
 
     # The pages of FastAPI's own documentation load scripts from another host.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)

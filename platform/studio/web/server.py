@@ -28,6 +28,7 @@ from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
+STOPS = frozenset({signal.SIGINT, signal.SIGTERM})
 ADDRESS = "address.txt"  # where the studio of a run is reached, written while it serves
 START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0  # of a web process that another process starts
 
@@ -187,7 +188,8 @@ def main(arguments: Sequence[str]) -> int:
     """Serves the run of `arguments`; returns the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `interplay.launch.studio_verbs.serve`
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C; uvicorn raises both again at its end
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)  # see `interplay.launch.studio_verbs.serve`
         serve(read_command(arguments))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"interplay studio: {error}\n")

@@ -1,6 +1,6 @@
 // What a person can do here: its studies, and for researchers the desk.
 import { get } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, toldApart } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
@@ -28,7 +28,7 @@ function card(study) {
     study.finished > 0 && make('p', { class: 'soft', text: word('home.finished', { count: study.finished }) }),
     over && make('p', { text: state }),
     standing.code && make('p', {}, `${word('done.code')} `, make('code', { text: standing.code })),
-    (!over || standing.outcome) && make('a', { class: 'button primary', href: where, data: `study-${study.name}`, text: word(over ? 'home.open' : study.finished ? 'home.go_on' : 'home.begin') }),
+    (!over || standing.outcome) && make('a', { class: 'button primary', href: where, data: `study-${study.name}`, ...toldApart(word(over ? 'home.open' : study.finished ? 'home.go_on' : 'home.begin'), study.title) }),
   );
 }
 
@@ -38,5 +38,5 @@ if (!studies.length && !desk.length) say(byId('message'), word('home.nothing'));
 byId('deskTitle').hidden = !desk.length;
 fill(byId('desk'), ...desk.map(([path, name, text]) => make(
   'section', { class: 'card' }, make('h2', { text: word(name) }), make('p', { text: word(text) }),
-  make('a', { class: 'button', href: path, text: word('home.open') }),
+  make('a', { class: 'button', href: path, ...toldApart(word('home.open'), word(name)) }),
 )));

@@ -122,6 +122,7 @@ async function open(each) {
 /** @param {number} frame */
 function shown(frame) {
   byId('number').textContent = word('mark.number', { frame, clock: clock(film, frame) });
+  byId('bar').setAttribute('aria-valuetext', clock(film, frame));
   setButtons();
   draw();
 }

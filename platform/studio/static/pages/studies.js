@@ -1,6 +1,6 @@
 // The researcher's studies, invitations, people and audit log.
 import { get, post } from '../api.js';
-import { byId, fill, make } from '../dom.js';
+import { byId, fill, make, toldApart } from '../dom.js';
 import { begin, copyOnClick, say } from '../page.js';
 import { onSubmit } from '../waiting.js';
 import { word } from '../words.js';
@@ -72,11 +72,11 @@ function card(study, problem) {
       ...(study.kind === 'mark' ? marking(study) : study.kind === 'judge' ? judging(study) : []),
       setting('consent', word('study.version', study.consent)))),
     make('div', { class: 'row after' },
-      make('button', { text: word(study.open ? 'study.pause' : 'study.open'), data: `open-${study.name}`, onclick: () => guarded(async () => {
+      make('button', { ...toldApart(word(study.open ? 'study.pause' : 'study.open'), study.name), data: `open-${study.name}`, onclick: () => guarded(async () => {
         await post(`/api/desk/studies/${study.name}/open`, { open: !study.open });
         await show();
       }) }),
-      make('button', { text: word('study.edit'), data: `edit-${study.name}`, onclick: () => change(study) })),
+      make('button', { ...toldApart(word('study.edit'), study.name), data: `edit-${study.name}`, onclick: () => change(study) })),
   );
 }
 
@@ -101,7 +101,7 @@ function change(study) {
 function person(each) {
   const pause = make('button', {
     class: 'small',
-    text: word(each.paused ? 'people.resume' : 'people.pause'),
+    ...toldApart(word(each.paused ? 'people.resume' : 'people.pause'), each.person),
     onclick: () => guarded(async () => {
       await post(`/api/desk/people/${each.person}/pause`, { reason: each.paused ? '' : word('people.by_hand') });
       await show();
@@ -112,7 +112,7 @@ function person(each) {
     make('td', { text: each.roles.join(', ') }),
     ...[each.episodes, each.marks, each.sessions, each.minutes].map((value) => make('td', { text: value })),
     make('td', { text: each.last ? new Date(each.last * 1000).toLocaleString() : '' }),
-    make('td', {}, make('div', { class: 'row' }, pause, each.person !== ROOT && make('button', { class: 'small', text: word('people.forget'), data: `forget-${each.person}`, onclick: () => guarded(() => askToForget(each.person)) }))));
+    make('td', {}, make('div', { class: 'row' }, pause, each.person !== ROOT && make('button', { class: 'small', ...toldApart(word('people.forget'), each.person), data: `forget-${each.person}`, onclick: () => guarded(() => askToForget(each.person)) }))));
 }
 
 /** Lists the people whose pseudonym contains what is typed, in the order that was chosen; those without a value are last. */
@@ -149,7 +149,7 @@ async function askToForget(name) {
 
 /** A recording that is left out, and its way back. @param {[string, string]} flag */
 function leftOut([episode, reason]) {
-  return make('tr', {}, make('td', {}, make('code', { text: episode })), make('td', { class: 'breaks', text: reason }), make('td', {}, make('button', { class: 'small', text: word('flag.take_back'), data: `take-back-${episode}`, onclick: () => guarded(async () => {
+  return make('tr', {}, make('td', {}, make('code', { text: episode })), make('td', { class: 'breaks', text: reason }), make('td', {}, make('button', { class: 'small', ...toldApart(word('flag.take_back'), episode), data: `take-back-${episode}`, onclick: () => guarded(async () => {
     await post(`/api/desk/recordings/${episode}/void`, { reason: '' });
     await show();
   }) })));
