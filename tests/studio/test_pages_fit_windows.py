@@ -73,6 +73,7 @@ KEYS_IN_SIGHT = """() => {
   return [...document.querySelectorAll('#keys > div')].map((row) => row.getBoundingClientRect().bottom <= bottom);
 }"""
 CARD = "Ask the other player to lift something. Use a color or a position in your request."
+LONG_CARD = "Ask for something. " * 10
 SHOW_CARD = "(text) => { document.getElementById('card').textContent = text; }"
 BOTH = {"view", "bar", "play", "unusable", "skip"}
 MARKING = BOTH | {"plus", "minus", "undo", "redo", "rules", "finish", "scrub-picture"}
@@ -181,7 +182,7 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             page.set_viewport_size({"width": width, "height": height})
             keys = page.evaluate(KEYS_IN_SIGHT)
             assert len(keys) == len(registry.make(**ROOM).controls("setter")) and all(keys), f"{width}x{height}"
-        page.evaluate(SHOW_CARD, "Ask for something. " * 10)
+        page.evaluate(SHOW_CARD, LONG_CARD)
         for width, height in SCREENS:
             page.set_viewport_size({"width": width, "height": height})
             keys = page.evaluate(KEYS_IN_SIGHT)
@@ -200,9 +201,12 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
             touched.goto(page.url)
             # At least: the solver may have said something too.
             wait_until(touched, "document.getElementById('dialogue').children.length >= 8 && window.studio.drawn > 1")
-            found = touched.evaluate(FOUND, AT_HAND if width < height else PLAYING)
-            assert {"view", "finish", "touch-forward", "touch-yaw-ArrowLeft", "touch-grasp"} < set(found.pop("names"))
-            assert found == NOTHING_WRONG, f"{width}x{height}"
+            for card in (CARD, LONG_CARD):
+                touched.evaluate(SHOW_CARD, card)
+                found = touched.evaluate(FOUND, AT_HAND if width < height else PLAYING)
+                names = set(found.pop("names"))
+                assert {"view", "finish", "touch-forward", "touch-yaw-ArrowLeft", "touch-grasp"} < names
+                assert found == NOTHING_WRONG, f"{width}x{height}"
             assert not touched.evaluate(FOUND, PLAYING)["overlapping"], f"{width}x{height}"
             assert all(touched.locator(f":is({PLAYING}):visible").evaluate_all(f"(all) => all.map({HITS})"))
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"
