@@ -32,8 +32,8 @@ from interplay.episodes.row_infos import row_infos
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.episode_lookup import recorded_store
 from interplay.stages.run import Run, closes_worlds
-from interplay.stages.stage_config import MinariExportConfig
 from interplay.stages.stage_folder import MissingResults
+from interplay.stages.studio_config import MinariExportConfig
 from interplay.tracking.progress import Progress
 
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # HDF5 ends a text at the first, and has no code for the others

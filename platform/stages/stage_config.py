@@ -181,27 +181,3 @@ class CorpusConfig:
             raise ValueError(f"corpus.episodes must be at least 0, or null for all, got {self.episodes}")
         if self.episodes == 0 and self.name == MINARI:
             raise ValueError("corpus.episodes=0 imports tasks only, and a Minari dataset has none: at least 1")
-
-
-@dataclass(frozen=True)
-class MinariExportConfig:
-    """The Minari dataset that `interplay export minari` writes, and the episodes that it chooses: those for which all
-    conditions hold."""
-
-    dataset: str = ""  # its id, the argument after the verb, as house/recordings-v0
-    split: Literal["train", "heldout"] | None = None  # null: both
-    round: int | None = None  # as stored: 0 for `collect` and imports, else that of the agent; null: all
-    setter: tuple[str, ...] = ()  # kinds of players that steered it: human, agent, scripted, replay; empty: all
-    solver: tuple[str, ...] = ()  # the same of the solver
-    tasks: tuple[str, ...] = ()  # kinds of tasks; at least one of them was asked; empty: all
-    marked: bool | None = None  # with or without a mark; null: both
-    episodes: int | None = None  # at most, the oldest; null: all
-    # What a step shows: `solver`, the picture, vector and utterances of the recorded solver; `environment`, the
-    # observations of the Gymnasium environment itself. auto: `environment` in Gymnasium worlds, `solver` in others.
-    observations: Literal["auto", "solver", "environment"] = "auto"
-    jpeg: bool = False  # compress pictures of 32 by 32 and more, with loss
-    overwrite: bool = False  # replace a dataset of this id
-
-    def __post_init__(self) -> None:
-        if self.episodes is not None and self.episodes < 1:
-            raise ValueError(f"export.minari.episodes must be at least 1, or null for all, got {self.episodes}")

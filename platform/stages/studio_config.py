@@ -1,4 +1,4 @@
-"""Settings of the studio, the web server on whose pages people take part, and of the verbs about its people."""
+"""Settings of the studio, the web server on whose pages people take part, and of the verbs about people and exports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from interplay.stages.live_config import LiveConfig
-from interplay.stages.stage_config import MinariExportConfig
 
 WILDCARDS = ("0.0.0.0", "::")  # hosts that stand for every address of this machine
 
@@ -158,6 +157,30 @@ class ForgetConfig:
 
     person: str = ""  # the argument after the verb
     confirm: bool = False  # delete; otherwise list only
+
+
+@dataclass(frozen=True)
+class MinariExportConfig:
+    """The Minari dataset that `interplay export minari` writes, and the episodes that it chooses: those for which all
+    conditions hold."""
+
+    dataset: str = ""  # its id, the argument after the verb, as house/recordings-v0
+    split: Literal["train", "heldout"] | None = None  # null: both
+    round: int | None = None  # as stored: 0 for `collect` and imports, else that of the agent; null: all
+    setter: tuple[str, ...] = ()  # kinds of players that steered it: human, agent, scripted, replay; empty: all
+    solver: tuple[str, ...] = ()  # the same of the solver
+    tasks: tuple[str, ...] = ()  # kinds of tasks; at least one of them was asked; empty: all
+    marked: bool | None = None  # with or without a mark; null: both
+    episodes: int | None = None  # at most, the oldest; null: all
+    # What a step shows: `solver`, the picture, vector and utterances of the recorded solver; `environment`, the
+    # observations of the Gymnasium environment itself. auto: `environment` in Gymnasium worlds, `solver` in others.
+    observations: Literal["auto", "solver", "environment"] = "auto"
+    jpeg: bool = False  # compress pictures of 32 by 32 and more, with loss
+    overwrite: bool = False  # replace a dataset of this id
+
+    def __post_init__(self) -> None:
+        if self.episodes is not None and self.episodes < 1:
+            raise ValueError(f"export.minari.episodes must be at least 1, or null for all, got {self.episodes}")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def test_the_files_of_the_page_import_recordings_to_clone_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_recordings(tmp_path / "data")
-    environment, importing, checking = CODE.findall(PAGE)
+    *_, environment, importing, checking = CODE.findall(PAGE)
     (tmp_path / "recordings.py").write_text(environment)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
