@@ -42,7 +42,7 @@ SWAPPED_WORDS = """UPDATE assignments SET request = NULL, state = iif(state = 'o
 
 
 class Deletion(Strict):
-    """The pseudonym once more, so that no one deletes by a slip."""
+    """The pseudonym once more, so that no one deletes by accident."""
 
     person: str
 

@@ -207,7 +207,7 @@ class Study(Strict):
 FIRST_STUDY = Study(
     name="marks",
     title="Mark progress and slips",
-    text="You watch recordings of a solver that was asked for something, and mark where it made progress or a mistake.",
+    text="You watch recordings of a solver that was asked for something, and mark where it made progress or slipped.",
     consent=Consent(
         text=(
             "You take part in research on teaching agents by feedback. What you mark is stored in this studio under a "
