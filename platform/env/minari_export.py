@@ -112,7 +112,7 @@ def columns(source: str, space: spaces.Space[Any], rows: Sequence[Any]) -> Any:
     """Observations in the form in which Minari stores them: each part of its space with all rows.
 
     Raises:
-        NotReenacted: a text is none of its space.
+        NotReenacted: a text is not in its space.
     """
     if isinstance(space, spaces.Dict):
         return {key: columns(source, part, [row[key] for row in rows]) for key, part in space.items()}
@@ -274,7 +274,7 @@ class MinariWriter:
 
 
 def _size(value: Any) -> int:
-    """Bytes of rows, estimated for those that are no arrays."""
+    """Bytes of rows, estimated for those that are not arrays."""
     if isinstance(value, Mapping):
         return sum(map(_size, value.values()))
     if isinstance(value, list | tuple):
@@ -288,12 +288,12 @@ def check_dataset(named: str, *, overwrite: bool) -> Path:
     """The folder of a dataset that is to be written.
 
     Raises:
-        ValueError: it is no id of Minari, its place is taken, or the dataset exists and is not to be replaced.
+        ValueError: it is not an id of Minari, its place is taken, or the dataset exists and is not to be replaced.
     """
     if not ID.fullmatch(named):
         raise ValueError(
-            f"{named!r} is no id of a Minari dataset: type NAME-vNUMBER, or FOLDER/NAME-vNUMBER with 2 characters or "
-            "more as folder, of letters, digits, - and _, as house/recordings-v0"
+            f"{named!r} is not an id of a Minari dataset: type NAME-vNUMBER, or FOLDER/NAME-vNUMBER with 2 characters "
+            "or more as folder, of letters, digits, - and _, as house/recordings-v0"
         )
     folder, root = Path(get_dataset_path(named)), Path(get_dataset_path())
     inside = [each for each in folder.parents if each.is_relative_to(root) and (each / "data").exists()]

@@ -51,7 +51,7 @@ def export_minari(run: Run) -> tuple[str, bool]:
 
     Raises:
         MissingResults: the run has no episodes, or none that are wanted.
-        ValueError: no id, one that exists, a world without what Minari needs, or no episode that can be exported.
+        ValueError: the id is malformed or taken, the world lacks what Minari needs, or no episode can be exported.
     """
     config, world = run.config.export.minari, run.make_world()
     check_dataset(config.dataset, overwrite=config.overwrite)

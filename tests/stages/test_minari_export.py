@@ -1,14 +1,10 @@
-"""interplay export minari: recorded episodes as a dataset that Minari reads."""
+"""interplay export minari: what a dataset holds, as Minari reads it."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +15,20 @@ import pytest
 import torch
 from gymnasium import spaces
 from minari_files import bot_policy, played, random_policy, write
+from minari_house import HOUSE, export
 from tiny_runs import copied, interplay, opened, refused, tiny
 
-from interplay.env import registry
-from interplay.env.gymnasium_world import GymnasiumConfig, GymnasiumWorld
-from interplay.env.minari_export import MinariRows, OwnObservations, solver_form, writing
-from interplay.env.not_reenacted import NotReenacted
-from interplay.env.world import Action, Component, Start, WorldSpec
+from interplay.env.world import Action, Start
 from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.launch.cli import main
-from interplay.stages import export_stage
 
+pytestmark = pytest.mark.usefixtures("own_datasets")
 BABYAI = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0", "env.image=[14,14]")
 CARTPOLE = ("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance the pole")
 PENDULUM = ("env=gymnasium", "env.id=Pendulum-v1", "env.instruction=swing up", "env.max_steps=30")
-HOUSE = ("env=room", "env.objects=[2,3]", "env.image=[32,48]", "collect.setter.kinds={go: 5, color: 5}")
-UTTERED, MARKED = "zwölf 鸭", "rater/odd"
-
-
-@pytest.fixture(autouse=True)
-def _own_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of the Playhouse whose recordings are marked."""
-    folder = tmp_path_factory.mktemp("house")
-    for verb in ("collect", "mark"):
-        interplay(verb, tiny(folder, house=HOUSE))
-    return folder
-
-
-def export(folder: Path, dataset: str, *settings: str, code: int = 0) -> None:
-    assert main(["export", "minari", dataset, f"run.dir={folder}", "run.name=run", *settings]) == code
+MARKED = "rater/odd"
 
 
 def episodes_of(folder: Path) -> list[tuple[Episode, list[Mark]]]:
@@ -299,163 +273,6 @@ def test_pictures_are_compressed_on_request_only(tmp_path: Path, house: Path) ->
     assert sizes["true"] < sizes["false"]
 
 
-def digest(folder: Path) -> dict[str, str]:
-    """Hashes of the files of a store, without those that SQLite makes while it is open."""
-    files = [file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".db-shm", ".db-wal")]
-    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def test_episodes_are_chosen_as_by_a_filter_of_the_store_which_stays_as_it_is(
-    tmp_path: Path, house: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copied(house, tmp_path)
-    with opened(tiny(tmp_path, house=HOUSE)).store() as store:
-        ids = store.ids()
-        heldout, marked, color = store.ids(split="heldout"), store.ids(marked=True), store.ids(tasks=["color"])
-    before = digest(tmp_path / "run/store")
-    for number, (settings, chosen) in enumerate(
-        [
-            ((), ids),
-            (("export.minari.split=heldout",), heldout),
-            (("export.minari.marked=true",), marked),
-            (("export.minari.tasks=[color]",), color),
-            (("export.minari.solver=[scripted,agent]", "export.minari.round=0", "export.minari.episodes=2"), ids[:2]),
-        ]
-    ):
-        export(tmp_path, f"house/some-v{number}", *settings)
-        storage = minari.load_dataset(f"house/some-v{number}").storage
-        assert [each["episode"] for each in storage.get_episode_metadata(range(storage.total_episodes))] == chosen
-    assert digest(tmp_path / "run/store") == before
-    for settings in (("export.minari.solver=[human]",), ("export.minari.round=7",)):
-        words = ["minari", "house/none-v0", *tiny(tmp_path, *settings, house=HOUSE)]
-        assert "has 6 episodes, and export.minari chooses none of them" in refused("export", words, capsys)
-    assert not (tmp_path / "datasets/house/none-v0").exists()
-
-
-def test_a_dataset_that_exists_is_replaced_on_request_only(
-    tmp_path: Path, house: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    export(house, "house/taken-v0", "export.minari.episodes=1")
-    words = ["minari", "house/taken-v0", *tiny(house, house=HOUSE)]
-    said = refused("export", words, capsys)
-    assert "house/taken-v0 exists already" in said and "export.minari.overwrite=true to replace it" in said
-    assert len(minari.load_dataset("house/taken-v0")) == 1
-    export(house, "house/taken-v0", "export.minari.overwrite=true")
-    assert len(minari.load_dataset("house/taken-v0")) == 6
-    assert [*minari.list_local_datasets()] == ["house/taken-v0"]
-    assert sorted(each.name for each in (tmp_path / "datasets").iterdir()) == ["house"]
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")], ids=["Ctrl-C", "full"])
-def test_an_export_writes_episode_by_episode_and_when_stopped_leaves_nothing(
-    tmp_path: Path, house: Path, monkeypatch: pytest.MonkeyPatch, error: Any
-) -> None:
-    export(house, "house/kept-v0", "export.minari.episodes=1")
-    before = digest(tmp_path / "datasets")
-    reads = iter(range(10))
-
-    def stopped(*arguments: Any) -> Any:
-        if next(reads) == 3:
-            (file,) = (tmp_path / "datasets").glob(".interplay-export.*/*/*/data/main_data.hdf5")
-            assert len(minari.MinariDataset(file.parent)) == 3, "each episode is written before the next one is read"
-            raise error
-        return read(*arguments)
-
-    read = export_stage._read
-    monkeypatch.setattr(export_stage, "_read", stopped)
-    code = 130 if error is KeyboardInterrupt else 1
-    for dataset, settings in (("house/kept-v0", ("export.minari.overwrite=true",)), ("other/new-v0", ())):
-        reads = iter(range(10))
-        export(house, dataset, *settings, code=code)
-        assert digest(tmp_path / "datasets") == before
-        assert sorted(each.name for each in (tmp_path / "datasets").iterdir()) == ["house"]
-
-
-def test_what_can_not_be_read_or_written_is_left_out_and_named(
-    tmp_path: Path, house: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copied(house, tmp_path)
-    with opened(tiny(tmp_path, house=HOUSE)).store() as store:
-        first, second, third, *_ = store.ids()
-        path, episode = store.root / store.path(first), store.read(third)
-        said = [replace(each, text=f"{UTTERED}\0") for each in episode.meta.utterances]
-        odd = replace(episode, meta=replace(episode.meta, id=f"{third[:-1]}x", utterances=tuple(said)))
-        said = [replace(each, text=UTTERED) for each in episode.meta.utterances]
-        fine = replace(episode, meta=replace(episode.meta, id=f"{third[:-1]}y", utterances=tuple(said)))
-        for each in (odd, fine):
-            store.append(each)
-    path.write_bytes(b"damaged")
-    export(tmp_path, "house/most-v0", code=1)
-    out = capsys.readouterr().out
-    assert "6 episodes written" in out
-    assert f"1 episodes that can't be read or drawn, as {first}: " in out
-    assert "1 episodes with a text that HDF5 can't store, as episode " in out
-    dataset = minari.load_dataset("house/most-v0")
-    assert next(iter(dataset.storage.get_episode_metadata([0])))["episode"] == second
-    heard = {text for episode in dataset for text in episode.observations["heard"]}
-    assert UTTERED in heard and all(text in dataset.observation_space["heard"] for text in heard)
-    for file in (tmp_path / "run/store/episodes").glob("*/*.npz"):
-        file.write_bytes(b"damaged")
-    said_then = refused("export", ["minari", "house/none-v0", *tiny(tmp_path, house=HOUSE)], capsys)
-    assert "no episode can be exported" in said_then and "8 episodes that can't be read" in said_then
-    assert [*minari.list_local_datasets()] == ["house/most-v0"]
-
-
-def cartpole(seed: int, steps: int = 12, before: int = 0) -> tuple[GymnasiumWorld, Episode]:
-    """An episode that begins after some steps."""
-    world = registry.make("gymnasium", id="CartPole-v1", instruction="balance", max_steps=before + steps)
-    assert isinstance(world, GymnasiumWorld)
-    views = world.reset(Start(seed=seed))
-    right = {"solver": Action(np.ones((1, 1), np.int8))}
-    left = {"solver": Action(np.zeros((1, 1), np.int8))}
-    for step in range(before):
-        views = world.step((left, right)[step % 2]).views
-    recorder = EpisodeRecorder(world, players={})
-    recorder.begin(seed=seed, views=views)
-    for step in range(steps):
-        actions = (left, right)[step % 2]
-        recorder.record(actions, world.step(actions))
-    return world, recorder.finish()
-
-
-def own_rows(world: GymnasiumWorld, episode: Episode) -> Any:
-    own = OwnObservations(world)
-    try:
-        return export_stage._own_rows(own, episode)
-    finally:
-        own.close()
-
-
-def test_an_episode_that_begins_in_the_middle_has_no_seed_and_a_time_limit_truncates() -> None:
-    world, whole = cartpole(5)
-    rows = own_rows(world, whole)
-    assert (rows.seed, rows.terminated, rows.truncated) == (5, False, True)
-    assert export_stage._solver_rows(world, whole).seed == 5
-    world, later = cartpole(5, before=3)
-    rows = own_rows(world, later)
-    assert rows.seed is None, "a reset with it would not lead to the first observation"
-    np.testing.assert_array_equal(rows.observations, later.vectors["solver"])
-    assert export_stage._solver_rows(world, later).seed is None
-
-
-def test_an_episode_of_another_course_is_not_exported() -> None:
-    world, episode = cartpole(5)
-    vectors = episode.vectors["solver"].copy()
-    vectors[4] += 0.01
-    paid = episode.env_reward.copy()
-    paid[6] = 0.5
-    longer = {"solver": np.concatenate([episode.actions["solver"]] * 2)}
-    for changed, words in (
-        (replace(episode, vectors={"solver": vectors}), "after step 4, the vector is not the recorded one"),
-        (replace(episode, env_reward=paid), r"after step 7, its reward was 0\.5 and is now 1"),
-        (replace(episode, actions=longer, env_reward=np.ones(24, np.float32), vectors={}), "had 24 steps and now ends"),
-    ):
-        with pytest.raises(NotReenacted, match=words):
-            own_rows(world, changed)
-    with pytest.raises(ValueError, match="the state was saved by"):
-        own_rows(GymnasiumWorld(GymnasiumConfig("CartPole-v1", instruction="balance")), episode)
-
-
 class Chatty(gymnasium.Env[Any, Any]):
     """Shows a picture, a text and numbers in parts of parts, and in `odd` episodes a text that its space lacks."""
 
@@ -513,102 +330,3 @@ def test_parts_of_parts_and_texts_of_an_environment(tmp_path: Path, capsys: pyte
         assert data.terminations.tolist() == [False] * 3 + [True] and not data.truncations.any()
     finally:
         del gymnasium.registry["Chatty-v0"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["minari"],
-            r"minari and the id of a dataset to write, as: export minari house/recordings-v0; got \['minari'\]",
-        ),
-        (["mdc", "some/x-v0"], "takes no words, for the tables"),
-        (["minari", "some/x-v0", "export.format=jsonl"], "export.format is about tables"),
-        (["export.minari.split=train"], "export.minari.split is about a Minari dataset: type export minari DATASET"),
-        (["export.minari.dataset=some/x-v0"], "type the id of the dataset after the verb"),
-        (["minari", "some/x-v0", "export.minari.episodes=0"], "export.minari.episodes must be at least 1"),
-    ],
-)
-def test_mistyped_words_are_refused(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert re.search(said, refused("export", [*words, f"run.dir={tmp_path}"], capsys, code=2))
-
-
-@pytest.mark.parametrize("name", ["recordings", "house/recordings", "../x-v0", "house/x-v", "/abs/x-v0", "x/y-v0"])
-def test_an_id_that_minari_would_not_read_is_refused(
-    name: str, house: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = refused("export", ["minari", name, *tiny(house, house=HOUSE)], capsys)
-    assert f"{name!r} is no id of a Minari dataset: type NAME-vNUMBER" in said
-
-
-def test_a_place_that_another_folder_takes_is_refused(
-    tmp_path: Path, house: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also with export.minari.overwrite, which would otherwise remove the datasets in it."""
-    export(house, "all-v0/first-v0", "export.minari.episodes=1")
-    before = digest(tmp_path / "datasets")
-    for name, words in (("all-v0", "is a folder of datasets"), ("all-v0/first-v0/second-v0", "first-v0 is a dataset")):
-        typed = ["minari", name, *tiny(house, "export.minari.overwrite=true", house=HOUSE)]
-        assert words in refused("export", typed, capsys)
-    assert digest(tmp_path / "datasets") == before
-
-
-def test_observations_of_an_environment_need_one(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["minari", "house/x-v0", *tiny(house, "export.minari.observations=environment", house=HOUSE)]
-    assert "is for Gymnasium worlds, and this one is playhouse" in refused("export", words, capsys)
-
-
-def test_a_missing_run_and_a_missing_package_are_named(tmp_path: Path, house: Path) -> None:
-    script = (
-        "import sys; sys.modules['minari'] = None\n"
-        "from interplay.launch.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    for folder, words in ((house, "export minari needs the package 'minari'"), (tmp_path, "there is no run in")):
-        typed = ["export", "minari", "house/x-v0", f"run.dir={folder}", "run.name=run"]
-        ran = subprocess.run([sys.executable, "-c", script, *typed], capture_output=True, text=True, timeout=300)
-        assert ran.returncode == 1 and "Traceback" not in ran.stderr and words in ran.stderr
-
-
-def test_spaces_that_minari_lacks_are_refused(tmp_path: Path) -> None:
-    sequence = replace(solver_form(spec(), ()), observations=spaces.Sequence(spaces.Discrete(2)))
-    with (
-        pytest.raises(ValueError, match="Minari can't store the spaces of this world"),
-        writing("some/odd-v0", sequence, overwrite=False, jpeg=False, metadata={}, description="none"),
-    ):
-        pass
-    assert not [*(tmp_path / "datasets").iterdir()]
-
-
-def test_an_episode_for_which_the_disk_has_no_space_is_not_begun(tmp_path: Path) -> None:
-    """HDF5 ends the process on a full disk, so that it could remove nothing and say nothing."""
-    form = replace(solver_form(spec(), ()), observations=spaces.Box(0, 255, (2, 2, 3), np.uint8))
-    picture = np.broadcast_to(np.uint8(0), (3, 10**5, 10**5, 3))  # 90 GB without its memory
-    rows = MinariRows(np.broadcast_to(picture, (10**5, *picture.shape)), [1] * 2, np.zeros(2), False, True, None)
-    with (
-        pytest.raises(OSError, match=r"No space left on device for the next episode, which may need \d+ MB"),
-        writing("some/huge-v0", form, overwrite=False, jpeg=False, metadata={}, description="none") as writer,
-    ):
-        writer.add(rows)
-    assert not [*(tmp_path / "datasets").iterdir()]
-
-
-def test_a_dataset_that_another_program_has_written_in_the_meantime_stays(tmp_path: Path) -> None:
-    rows = MinariRows({"vector": np.zeros((3, 2), np.float32)}, [1] * 2, np.zeros(2), False, True, None)
-    form, other = solver_form(spec(), ()), tmp_path / "datasets/some/rows-v0/data"
-    with (
-        pytest.raises(ValueError, match="some/rows-v0 exists already"),
-        writing("some/rows-v0", form, overwrite=False, jpeg=False, metadata={}, description="none") as writer,
-    ):
-        writer.add(rows)
-        other.mkdir(parents=True)
-        (other / "mine").touch()
-    assert [each.name for each in other.iterdir()] == ["mine"]
-    assert [each.name for each in (tmp_path / "datasets").iterdir()] == ["some"]
-
-
-def spec() -> WorldSpec:
-    walk = (Component("walk", 3, 1),)
-    return WorldSpec("walks", 1, ("solver",), 1, 10.0, None, 2, walk, utterances=False, poses=0)

@@ -31,16 +31,13 @@ from interplay.stages.import_stage import import_corpus
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import read_json
 
+pytestmark = pytest.mark.usefixtures("own_datasets")
+
 BABYAI = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0", "env.image=[14,14]")
 CARTPOLE = ("env=gymnasium", "env.id=CartPole-v1", "env.instruction=balance the pole")
 PAGE = (Path(__file__).parents[2] / "docs/own_data.md").read_text()
 EXTENDING = (Path(__file__).parents[2] / "docs/extending.md").read_text()
 BIG = 2**63 + 5  # half of the seeds that Minari draws are as large
-
-
-@pytest.fixture(autouse=True)
-def _own_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
 
 
 def run_of(folder: Path, dataset: str, *settings: str) -> Run:

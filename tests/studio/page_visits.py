@@ -28,6 +28,14 @@ HARD_TO_TOUCH = f"""() => {{
     return !touched.every(Boolean);
   }}).map((each) => `${{each.dataset.testid ?? each.textContent}} ${{each.offsetWidth}}x${{each.offsetHeight}}`);
 }}"""
+# Pages without a film or a world, and what is on each once it is there.
+PAGES = {
+    "": "[data-testid=study-marks]",
+    "i": "[data-testid=go]",
+    "consent?study=marks": "[data-testid=statement-0]:visible, [data-testid=go-on]:visible",
+    "data": "[data-testid=download]",
+    "desk/studies": "[data-testid=people] td",
+}
 FILM_MS = 60_000  # the first film on a machine compiles the renderer
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from judged_run import add_continuations, judge_study
-from page_visits import FILM_MS, SMALL, agree, entered
+from page_visits import FILM_MS, PAGES, SMALL, agree, entered
 from playwright.sync_api import Browser, Locator, Page, expect
 from small_house import ENV, fill_store, house, played
 from studio_process import StartedStudio, started
@@ -29,15 +29,7 @@ TOLD_APART = {"button", "link"}  # screen readers list them: no two have the sam
 MOST_TABS = 80
 WORDS = ("please lift the duck", "yes", "now put it on the shelf", "done")
 SAID = tuple(Utterance(4 * n, ("setter", "solver")[n % 2], text) for n, text in enumerate(WORDS))
-PAGES = {
-    "": "[data-testid=study-marks]",
-    "i": "[data-testid=go]",
-    "consent?study=marks": "[data-testid=statement-0]:visible, [data-testid=go-on]:visible",
-    "data": "[data-testid=download]",
-    "desk/studies": "[data-testid=people] td",
-    "desk/quality": "[data-testid^=episode-]",
-    "nowhere": "[data-testid=home]",
-}
+OTHERS = {"desk/quality": "[data-testid^=episode-]", "nowhere": "[data-testid=home]"}
 WHERE = """() => {
   const { activeElement } = document;
   return activeElement === document.body ? '' : `${activeElement.tagName} ${activeElement.id}`;
@@ -128,7 +120,7 @@ def agree_to(page: Page, studio: StartedStudio, study: str) -> None:
 
 
 def test_everything_on_the_pages_has_a_name_of_its_own(studio: StartedStudio, researcher: Page) -> None:
-    for place, there in PAGES.items():
+    for place, there in {**PAGES, **OTHERS}.items():
         researcher.goto(f"{studio.origin}/{place}")
         expect(researcher.locator(there).first).to_be_visible()
         expect(researcher.locator("form[inert]:visible")).to_have_count(0)
