@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 from studio_process import StartedStudio
 
-from interplay.stages.studio_config import StudioConfig
+from interplay.stages.studio_config import StudioConfig, StudioLimits
 from interplay.studio.people.studio_database import StudioDatabase
 
 SMALL = StudioConfig(size=(96, 128))
+MANY_PEOPLE = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # for tests with a person each
 FINGER = 44  # pixels of what a finger presses, at least
 HARD_TO_TOUCH = f"""() => {{
   const reach = {FINGER} / 2 - 1; // from the middle, in every direction; browsers round positions to whole pixels
@@ -81,6 +84,14 @@ def agree(page: Page, studio: StartedStudio) -> None:
         page.get_by_test_id("agree").click()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     page.get_by_test_id("continue").click()
+
+
+def wait_for_full_picture(page: Page) -> None:
+    """Waits until the marking page shows a full picture, not one of the strip."""
+    deadline = time.monotonic() + FILM_MS / 1000
+    while page.evaluate("window.studio.source") != "full":
+        assert time.monotonic() < deadline, f"the marking page shows no full picture after {FILM_MS / 1000:.0f} s"
+        page.wait_for_timeout(50)
 
 
 def end_episode(page: Page) -> None:

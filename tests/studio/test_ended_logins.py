@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, SMALL, agree
+from page_visits import FILM_MS, MANY_PEOPLE, agree, wait_for_full_picture
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -25,7 +25,7 @@ LATER_MS = 60_000
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
     fill_store(root, 4, steps=24)
-    with started(root, ENV, SMALL) as running:
+    with started(root, ENV, MANY_PEOPLE) as running:
         yield root, running
 
 
@@ -106,6 +106,41 @@ def test_marks_are_kept_until_their_rater_has_logged_in_again_in_another_tab(
     expect(page.locator("#message")).to_be_empty()
     with EpisodeStore(root / "store") as store:
         assert store.count_marks() == 1
+
+
+def test_pictures_that_were_refused_without_a_login_are_asked_for_after_the_next_one(
+    context: BrowserContext, studio: tuple[Path, StartedStudio]
+) -> None:
+    page, _ = arrived(context, studio)
+    page.route("**/full/*", lambda route: route.fulfill(status=401, json={"error": "you are not logged in"}))
+    agree(page, studio[1])
+    expect(page.locator("#message")).to_have_text("Pictures of this recording are missing: you are not logged in")
+    assert page.evaluate("window.studio.source") == "strip"
+    page.unroute("**/full/*")
+    page.evaluate("dispatchEvent(new Event('storage'))")
+    wait_for_full_picture(page)
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_a_login_while_a_picture_is_under_way_is_not_missed(
+    context: BrowserContext, studio: tuple[Path, StartedStudio]
+) -> None:
+    page, _ = arrived(context, studio)
+    asked: list[str] = []
+
+    def refuse_first(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 1:
+            route.continue_()
+            return
+        page.evaluate("dispatchEvent(new Event('storage'))")  # another tab logs in before the answer is there
+        route.fulfill(status=401, json={"error": "you are not logged in"})
+
+    page.route("**/full/*", refuse_first)
+    agree(page, studio[1])
+    wait_for_full_picture(page)
+    assert asked.count(asked[0]) == 2
+    expect(page.locator("#message")).to_be_empty()
 
 
 def test_a_login_while_a_mark_is_under_way_is_not_missed(

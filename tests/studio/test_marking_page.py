@@ -6,12 +6,11 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, SMALL, agree, states
+from page_visits import FILM_MS, MANY_PEOPLE, agree, states
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -19,7 +18,6 @@ from test_live_protocol import invited
 
 from interplay.core.counted import counted
 from interplay.episodes.episode import Utterance
-from interplay.stages.studio_config import StudioLimits
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -51,8 +49,7 @@ FAILURES = {
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
     fill_store(root, 30, SAID, steps=6)  # tests take recordings out of the study, in any order
-    config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
-    with started(root, ENV, config) as running:
+    with started(root, ENV, MANY_PEOPLE) as running:
         yield root, running
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, SMALL, agree, entered
+from page_visits import FILM_MS, MANY_PEOPLE, SMALL, agree, entered, wait_for_full_picture
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
 
 from interplay.episodes.episode import Utterance
-from interplay.stages.studio_config import StudioLimits
 from interplay.studio.people.invitation import make_invitation
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -27,8 +25,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
     fill_store(root, 30, steps=24)  # tests take recordings out of the study, in any order
-    config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
-    with started(root, ENV, config) as running:
+    with started(root, ENV, MANY_PEOPLE) as running:
         yield root, running
 
 
@@ -120,11 +117,8 @@ def test_a_part_of_a_film_that_did_not_come_is_asked_for_again(page: Page, studi
     page.route("**/full/*", once)
     page.reload()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
-    for _ in range(100):
-        if page.evaluate("window.studio.source") == "full":
-            break
-        page.wait_for_timeout(100)
-    assert lost and page.evaluate("window.studio.source") == "full"
+    wait_for_full_picture(page)
+    assert lost
 
 
 def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path, StartedStudio]) -> None:
@@ -134,6 +128,8 @@ def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path
     expect(page.locator("#message")).to_have_text(
         "Pictures of this recording are missing: the disk is full", timeout=FILM_MS
     )
+    page.unroute("**/full/*")
+    expect(page.locator("#message")).to_be_empty()  # they are asked for again
 
 
 def test_a_mark_is_not_called_saved_before_the_browser_has_it(page: Page, studio: tuple[Path, StartedStudio]) -> None:

@@ -6,18 +6,16 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, SMALL, agree, on_a_phone
+from page_visits import FILM_MS, MANY_PEOPLE, agree, on_a_phone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
 
-from interplay.stages.studio_config import StudioLimits
 from interplay.studio.people.invitation import Invitations
 from interplay.studio.people.studio_database import StudioDatabase
 
@@ -30,8 +28,7 @@ WAITS = "Waiting for the studio"
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, StartedStudio]]:
     root = tmp_path_factory.mktemp("run")
     fill_store(root, 12, steps=24)
-    config = replace(SMALL, limits=StudioLimits(entrances_per_minute=1000))  # each test has a person of its own
-    with started(root, ENV, config) as running:
+    with started(root, ENV, MANY_PEOPLE) as running:
         yield root, running
 
 

@@ -1,11 +1,13 @@
 // A film: which picture belongs to which frame, and drawing it. The number shown is always that of the picture shown.
 import { bytes, get } from './api.js';
 import { sayAbout } from './page.js';
+import { whenBack } from './waiting.js';
 import { word } from './words.js';
 
 const KEPT_BITMAPS = 240;
 const LOADING = 2; // chunks asked for at the same time
 const AGAIN_MS = 2000; // until a part for which no answer came is asked for again
+const FAILURE_MS = 10_000; // until a part that the studio could not draw is asked for again
 
 /** The JPEGs of a pack, as views into it. @param {ArrayBuffer} buffer @returns {Uint8Array[]} */
 export function unpack(buffer) {
@@ -26,20 +28,21 @@ export class Film {
    * @param {HTMLCanvasElement} canvas
    * @param {(frame: number) => void} onShown called in the moment in which a picture is drawn
    * @param {() => void} onLoaded called when more is loaded
-   * @param {(error: any) => void} onRefused called when full pictures are refused for good; the small ones stay
+   * @param {(error: any) => void} onGaps called when full pictures are refused, the small ones stay; and with null once
+   *   none is refused any longer, as after another login
    */
-  constructor(base, canvas, onShown, onLoaded, onRefused) {
+  constructor(base, canvas, onShown, onLoaded, onGaps) {
     this.base = base;
     this.canvas = canvas;
     this.onShown = onShown;
     this.onLoaded = onLoaded;
-    this.onRefused = onRefused;
+    this.onGaps = onGaps;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     /** @type {any} */ this.plan = null;
     /** @type {Uint8Array[]} */ this.strip = [];
     /** @type {Map<number, Uint8Array[]>} */ this.chunks = new Map();
     /** @type {Set<number>} */ this.loading = new Set();
-    /** @type {Set<number>} */ this.failed = new Set();
+    /** Errors of chunks that are not asked for now. @type {Map<number, any>} */ this.failed = new Map();
     /** @type {Map<string, ImageBitmap>} */ this.bitmaps = new Map();
     this.wanted = 0;
     this.ahead = 1;
@@ -47,7 +50,14 @@ export class Film {
     this.source = '';
     this.drawn = 0;
     this.seen = new Set();
+    this.problem = ''; // why full pictures are missing
     this.closed = false;
+    this.ended = new AbortController();
+    this.returns = 0; // how often the person came back to the page, perhaps with a new login
+    whenBack(() => {
+      this.returns += 1;
+      this.askAgain([...this.failed.keys()]);
+    }, this.ended.signal);
   }
 
   /** Loads the plan and the strip, whole, then shows the first picture. */
@@ -80,6 +90,7 @@ export class Film {
 
   close() {
     this.closed = true;
+    this.ended.abort();
     for (const bitmap of this.bitmaps.values()) bitmap.close();
     this.bitmaps.clear();
   }
@@ -146,23 +157,40 @@ export class Film {
       const next = this.nextChunk();
       if (next === null) return;
       this.loading.add(next);
+      const { returns } = this;
       bytes(`${this.base}/full/${next}`)
         .then((buffer) => {
           this.chunks.set(next, unpack(buffer));
           if (this.closed) return;
+          if (![...this.failed.values()].some(({ status }) => status)) this.sayGaps(null);
           this.onLoaded();
           this.show(this.wanted); // the full picture of the same frame replaces the small one
         })
         .catch((error) => {
-          this.failed.add(next);
-          if (!error.status) setTimeout(() => { this.failed.delete(next); this.load(); }, AGAIN_MS); // no answer came
-          else if (!this.closed) this.onRefused(error);
+          if (error.status === 401 && returns !== this.returns) return; // refused before another login: asked for at once
+          this.failed.set(next, error);
+          if (!error.status) setTimeout(() => this.askAgain([next]), AGAIN_MS);
+          else if (!this.closed) this.sayGaps(error);
+          if (error.status >= 500) setTimeout(() => this.askAgain([next]), FAILURE_MS);
         })
         .finally(() => {
           this.loading.delete(next);
           this.load();
         });
     }
+  }
+
+  /** @param {number[]} chunks that failed */
+  askAgain(chunks) {
+    for (const chunk of chunks) this.failed.delete(chunk);
+    if (this.plan) this.load();
+  }
+
+  /** @param {any} error null: no picture is refused any longer */
+  sayGaps(error) {
+    const problem = error?.message ?? '';
+    if (problem !== this.problem) this.onGaps(error); // screen readers read a message out each time it is shown
+    this.problem = problem;
   }
 
   /** @returns {number|null} */

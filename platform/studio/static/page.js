@@ -104,9 +104,9 @@ export function sayLoggedOut(isOver) {
   sayAbout('login', isOver ? word('studio.logged_out') : '', 'bad');
 }
 
-/** Says that a film lacks pictures. @param {any} error */
+/** Says that a film lacks pictures, or takes that back. @param {any} error null: none is refused any longer */
 export function sayGaps(error) {
-  sayAbout('film', word('film.gaps', { problem: error.message }), 'bad');
+  sayAbout('film', error ? word('film.gaps', { problem: error.message }) : '', 'bad');
 }
 
 /** Runs an action of a page; what goes wrong is shown as the message about its topic. Without a login it goes to the

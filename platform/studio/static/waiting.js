@@ -89,8 +89,8 @@ export function lookRegularly(look) {
 }
 
 /** Calls back when the person comes back to the page, and when someone has logged in in another tab, which changes the
- * storage that the tabs share. @param {() => void} act */
-export function whenBack(act) {
-  addEventListener('focus', act);
-  addEventListener('storage', act);
+ * storage that the tabs share. @param {() => void} act @param {AbortSignal} [signal] ends it */
+export function whenBack(act, signal) {
+  addEventListener('focus', act, { signal });
+  addEventListener('storage', act, { signal });
 }
