@@ -55,7 +55,7 @@ class RemoteLearner:
         try:
             self.port = self._bind(address, port)
             if cmd:
-                self._process = subprocess.Popen(shlex.split(cmd))
+                self._process = _started(cmd)
             hello = self._receive(hello_limit, "its 'hello'", self._warn_of_another_client)
             if hello != "hello":
                 raise LearnerError(f"the remote learner began with {hello[:SHOWN]!r}; the first message is 'hello'")
@@ -175,6 +175,16 @@ class RemoteLearner:
                 self._client = self._client or (event["value"], _peer(event["value"]))
             elif self._client is not None and self._client[0] == event["value"]:
                 self._client = None
+
+
+def _started(cmd: str) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(shlex.split(cmd))
+    except (OSError, ValueError) as refused:  # ValueError: of a quotation mark without another
+        raise ValueError(
+            f"--learner-cmd {cmd!r} can't be started: {refused}; give a program and its arguments, and put a path with "
+            "spaces in quotation marks"
+        ) from refused
 
 
 def _peer(descriptor: int) -> str:
