@@ -5,12 +5,14 @@
     ...                                                                                      # each with its own lanes
     group.close()
 
-The process that starts the ranks chooses the address: a free port on the machine of rank 0, which listens there.
+The process that starts the ranks chooses the address: a free port on the machine of rank 0, which listens there. If it
+is rank 0, it can listen there from the start (`listener`), so that no other program takes the port.
 """
 
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
@@ -86,7 +88,13 @@ class DistributedGroup(ProcessGroup):
 
 
 def join(
-    *, rank: int, size: int, address: str, device: torch.device | str = "cpu", patience: float = EXCHANGE_TIMEOUT_S
+    *,
+    rank: int,
+    size: int,
+    address: str,
+    device: torch.device | str = "cpu",
+    patience: float = EXCHANGE_TIMEOUT_S,
+    listener: socket.socket | None = None,
 ) -> DistributedGroup:
     """Join the other ranks; returns when all have joined. One group per process.
 
@@ -95,6 +103,7 @@ def join(
         address: HOST:PORT of rank 0, which listens there.
         device: of this rank's learner: the CPU (gloo) or a GPU (nccl, and gloo for what stays on the host).
         patience: seconds that any exchange, including joining, may take before it fails.
+        listener: of rank 0, a socket that listens at the address; it belongs to the group from then on.
 
     Raises:
         ValueError: rank, size or address is invalid.
@@ -108,13 +117,23 @@ def join(
     device = torch.device(device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
+    limit = timedelta(seconds=patience)
     try:
+        store = distributed.TCPStore(
+            host,
+            int(port),
+            size,
+            is_master=rank == 0,
+            timeout=limit,
+            multi_tenant=True,  # the next group of this process may have the same address
+            master_listen_fd=None if listener is None else listener.detach(),
+        )
         distributed.init_process_group(
             "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
-            init_method=f"tcp://{address}",
+            store=store,
             rank=rank,
             world_size=size,
-            timeout=timedelta(seconds=patience),
+            timeout=limit,
         )
     except RuntimeError as error:
         # torch names a group by a counter, and counts groups that failed to form: without a reset the next attempt

@@ -1,11 +1,15 @@
-"""One rank of a distributed learner in a process of its own: `python rank_process.py RANK SIZE ADDRESS FOLDER`.
+"""One rank of a distributed learner in a process of its own.
 
-Makes the updates that `test_distributed.py` makes with one learner on all lanes, and saves the results.
+    python rank_process.py RANK SIZE ADDRESS LISTENER FOLDER
+
+LISTENER is the descriptor of a socket that listens at the address, for rank 0. Makes the updates that
+`test_distributed.py` makes with one learner on all lanes, and saves the results.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -51,8 +55,11 @@ def make_learner(agent: Agent, lanes: int, group: ProcessGroup | None = None) ->
     return Learner(agent, CONFIG, dataset_lanes=lanes, generator=torch.Generator().manual_seed(4), group=group)
 
 
-def main(rank: int, size: int, address: str, folder: Path) -> None:
-    group = join(rank=rank, size=size, address=address, patience=60)
+def main(rank: int, size: int, address: str, descriptor: int, folder: Path) -> None:
+    listener = socket.socket(fileno=descriptor)
+    if rank > 0:
+        listener.close()
+    group = join(rank=rank, size=size, address=address, patience=200, listener=listener if rank == 0 else None)
     agent = tiny_agent(LineWorld(), utility=True)
     distributed, results = make_learner(agent, LANES // size, group), {}
     own = slice(rank * LANES // size, (rank + 1) * LANES // size)
@@ -80,4 +87,4 @@ def main(rank: int, size: int, address: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), Path(sys.argv[5]))

@@ -22,27 +22,28 @@ SIZE = 2
 HERE = Path(__file__).parent
 
 
-def free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+def address_of(listener: socket.socket) -> str:
+    return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], str]:
     """The results of each rank, and the first rank's error after the other ended."""
-    folder, address = tmp_path_factory.mktemp("ranks"), free_address()
+    folder = tmp_path_factory.mktemp("ranks")
     places = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(HERE / "rank_process.py"), str(rank), str(SIZE), address, str(folder)],
-            env={**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(SIZE)
-    ]
-    said = [process.communicate(timeout=120)[1] for process in started]
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # from now on, so that no other program takes the port
+        words = [str(SIZE), address_of(listener), str(listener.fileno()), str(folder)]
+        started = [
+            subprocess.Popen(
+                [sys.executable, str(HERE / "rank_process.py"), str(rank), *words],
+                env={**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"},
+                stderr=subprocess.PIPE,
+                text=True,
+                pass_fds=[listener.fileno()],
+            )
+            for rank in range(SIZE)
+        ]
+    said = [process.communicate(timeout=300)[1] for process in started]
     assert [process.returncode for process in started] == [0, 3], "\n".join(said)
     told = [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(SIZE)]
     return told, (folder / "lost.txt").read_text()
@@ -120,8 +121,9 @@ def test_a_rank_that_died_ends_the_others(ranks: Any) -> None:
 
 
 def test_a_missing_rank_times_out() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
     with pytest.raises(RankLost, match=r"waited 1 s at .* and the others did not join"):
-        join(rank=0, size=2, address=free_address(), patience=1)
+        join(rank=0, size=2, address=address_of(listener), patience=1, listener=listener)
 
 
 @pytest.mark.parametrize(

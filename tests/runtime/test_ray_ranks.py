@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import ray
 import torch
 from clusters import small
 from fake_world import LineWorld, tiny_agent
@@ -20,8 +24,9 @@ from interplay.learner.distributed import RankLost
 from interplay.learner.learner import Learner
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
+from interplay.runtime.heartbeat import Heartbeat
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.rank_zero import create_rank_zero_learner
+from interplay.runtime.ray.rank_zero import RankWorkers, create_rank_zero_learner
 from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
@@ -98,6 +103,37 @@ def test_a_failing_rank_releases_the_others(tmp_path: Path) -> None:
         learner.group.close()  # type: ignore[attr-defined]  # rank 0 holds the group of all ranks
         context.close()
         placement.release()
+
+
+class Joins(Exception):
+    """A rank was to join."""
+
+
+class JoiningWorker:
+    """A further rank, which looks whether another program can still take the port of rank 0 when it is to join."""
+
+    name, result_limit = "rank-1", 60.0
+
+    def start(self, agent: object) -> None:
+        pass
+
+    def add_completed(self) -> None:
+        pass
+
+    def submit(self, method: str, what: str, *arguments: Any) -> Any:
+        if method == "join":
+            host, _, port = arguments[0].rpartition(":")
+            with pytest.raises(OSError, match="in use"):
+                socket.create_server((host, int(port)))
+            raise Joins
+        return ray.put(None)
+
+
+def test_no_other_program_can_take_the_port_of_rank_0_before_it_joins() -> None:
+    worker: Any = JoiningWorker()
+    context: Any = SimpleNamespace(config=RuntimeConfig("ray"), heartbeat=Heartbeat())
+    with pytest.raises(Joins):
+        RankWorkers([worker], context).connect(tiny_agent(LineWorld()), torch.device("cpu"))
 
 
 def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

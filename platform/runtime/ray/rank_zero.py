@@ -174,8 +174,10 @@ class RankWorkers:
         heartbeat.set_idle("for its ranks")
         self.run_on_all_ranks("ready", "starts", [()] * len(self._workers), lambda: None)
         heartbeat.set_busy(STARTING_ACTIVITY)
-        address, patience = _free_address(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
-        own = partial(join, rank=0, size=1 + len(self._workers), address=address, device=device, patience=patience)
+        listener, patience = _listener(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
+        host, port = listener.getsockname()
+        address, size = f"{host}:{port}", 1 + len(self._workers)
+        own = partial(join, rank=0, size=size, address=address, device=device, patience=patience, listener=listener)
         return self.run_on_all_ranks("join", "joins the others", [(address, patience)] * len(self._workers), own)
 
     def run_on_all_ranks(
@@ -263,10 +265,7 @@ class RankZeroLearner(Learner):
         self._rank_workers.run_on_all_ranks("load", "loads", others, partial(super().load_state, state))
 
 
-def _free_address() -> str:
-    """HOST:PORT of this machine with a free port."""
+def _listener() -> socket.socket:
+    """A socket that listens at an address where other machines of the cluster reach this one."""
     untyped: Any = ray.util
-    host = untyped.get_node_ip_address()
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return f"{host}:{probe.getsockname()[1]}"
+    return socket.create_server((untyped.get_node_ip_address(), 0))
