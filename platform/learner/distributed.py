@@ -22,6 +22,7 @@ from torch import Tensor, distributed
 
 from interplay.learner.process_group import ProcessGroup
 
+MAX_PORT = 65_535
 EXCHANGE_TIMEOUT_S = 600.0  # seconds that a rank waits for the others in one exchange
 
 
@@ -112,7 +113,7 @@ def join(
     if not 0 <= rank < size:
         raise ValueError(f"rank must be from 0 to size - 1, got rank={rank} and size={size}")
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise ValueError(f"address must be HOST:PORT of rank 0, as 127.0.0.1:29500, got {address!r}")
     device = torch.device(device)
     if device.type == "cuda":

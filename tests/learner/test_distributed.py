@@ -128,7 +128,11 @@ def test_a_missing_rank_times_out() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "message"),
-    [({"rank": 2}, "rank must be from 0 to size - 1"), ({"address": "here"}, "address must be HOST:PORT")],
+    [
+        ({"rank": 2}, "rank must be from 0 to size - 1"),
+        ({"address": "here"}, "address must be HOST:PORT"),
+        ({"address": "127.0.0.1:70000"}, "address must be HOST:PORT"),
+    ],
 )
 def test_ranks_that_cannot_be_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
