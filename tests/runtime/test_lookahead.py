@@ -76,11 +76,11 @@ def test_the_next_item_is_made_while_this_one_is_used() -> None:
 
     def make() -> int:
         started.set()
-        assert used.wait(20), "the previous item was not used meanwhile"
+        assert used.wait(60.0), "the previous item was not used meanwhile"
         return 1
 
     ahead.begin(make)
-    assert started.wait(20)  # it begins before `take`
+    assert started.wait(60.0)  # it begins before `take`
     used.set()
     assert ahead.take(make) == 1
     ahead.close()
@@ -102,7 +102,8 @@ def test_the_stack_of_a_slow_producer_is_logged(
 
     class EventHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            logged.set()
+            if "logged.wait" in record.getMessage():  # the thread may begin after the first message
+                logged.set()
 
     def late() -> int:
         assert logged.wait(60.0), "nothing was logged"

@@ -12,13 +12,16 @@ from interplay.runtime.prefetcher import Prefetcher
 
 
 def test_the_stack_of_a_stuck_thread_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
-    goes_on = threading.Event()
+    began, goes_on = threading.Event(), threading.Event()
 
     def is_stuck_here() -> None:
+        began.set()
         goes_on.wait(TIMEOUT_SECONDS)
 
     prefetcher = Prefetcher("rollouts", is_stuck_here, time_limit=0.1)
     try:
+        prefetcher.start()
+        assert began.wait(TIMEOUT_SECONDS)
         with pytest.raises(
             RuntimeError, match=r"rollouts has not moved for 0\.1 seconds; .* crashes/logs/learner\.txt"
         ):

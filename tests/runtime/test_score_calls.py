@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -146,16 +145,18 @@ def test_the_requests_of_a_replica_that_is_given_up_count_its_failure_once(tmp_p
 
 
 def test_the_next_unroll_of_a_call_is_progress(worker: ReplyingWorker) -> None:
+    now = 1000.0
+    worker.clock = lambda: now
     replicas = Replicas([worker], retries=1)
     replicas.start()
     replicas.ask_together([("a", LaneState()), ("b", LaneState())])  # type: ignore[list-item]
-    replicas._progress_at[0] = time.monotonic() - 60  # of at most 11
+    now += 60.0  # of at most 11
     assert [index for index, _ in replicas.stalled()] == [0]
     worker.heard(HeartbeatReading("scores", 2.0, 58.0, 60.0, 1))
     assert replicas.stalled() == []
     worker.heard(HeartbeatReading("scores", 30.0, 58.0, 60.0, 1))
     ((_, seconds),) = replicas.stalled()
-    assert seconds == pytest.approx(30, abs=1)
+    assert seconds == 30.0
 
 
 class OneRowTooMany(RewardFunction):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import os
 import shutil
 import signal
@@ -51,9 +50,9 @@ def hold_the_gil() -> None:
     ctypes.PyDLL(None).sleep(int(TIMEOUT_SECONDS))
 
 
-def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
+def error_of_hanging_learner(folder: Path, hang: Callable[[], object], control_limit: float) -> str:
     """The error message of a run whose learner hangs and may not be restarted."""
-    config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0, control_limit=1.0)
+    config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0, control_limit=control_limit)
     crashes = CrashReports(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
     (folder / "clone").mkdir()
@@ -69,7 +68,7 @@ def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
 
 @pytest.mark.slow
 def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> None:
-    message = error_of_hanging_learner(tmp_path, wait_on_event)
+    message = error_of_hanging_learner(tmp_path, wait_on_event, control_limit=60.0)
     stacks = tmp_path / "crashes" / "stacks"
     assert f": it reports: learns; the stack of every worker is in {stacks}" in message
     assert " in wait_on_event\n" in (stacks / "learner.txt").read_text()
@@ -78,7 +77,7 @@ def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_the_watchdog_writes_the_stack_of_an_unresponsive_learner(tmp_path: Path) -> None:
-    message = error_of_hanging_learner(tmp_path, hold_the_gil)
+    message = error_of_hanging_learner(tmp_path, hold_the_gil, control_limit=1.0)
     file = tmp_path / "crashes" / "stacks" / "learner.txt"
     assert f": it does not answer; the stacks that its watchdog has written are in {file}" in message
     assert " in hold_the_gil\n" in file.read_text()
@@ -98,12 +97,14 @@ def test_a_learner_that_is_terminated_goes_on_and_answers(tmp_path: Path, capsys
     assert "the learner goes on" in capsys.readouterr().err
 
 
-def show_widths(context: LearnerContext) -> None:
-    """A stage that ends once its lines are to have 21 columns."""
+def show_widths(seen_33: Path, context: LearnerContext) -> None:
+    """A stage that makes a file once its lines are to have 33 columns, and ends once they are to have 21."""
     seen, deadline = [0], time.monotonic() + TIMEOUT_SECONDS
     while seen[-1] != 21 and time.monotonic() < deadline:
         if (width := shutil.get_terminal_size().columns) != seen[-1]:
             seen.append(width)
+        if width == 33:
+            seen_33.touch()
         time.sleep(0.02)
     sys.stderr.write(f"columns: {seen}\n")
 
@@ -112,12 +113,13 @@ def show_widths(context: LearnerContext) -> None:
 def test_lines_of_the_learner_have_the_width_of_a_terminal_that_is_resized(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    widths = itertools.chain([33] * 8, itertools.repeat(21))
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((next(widths), 24)))
+    seen_33 = tmp_path / "seen"
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((21 if seen_33.exists() else 33, 24)))
     config = RuntimeConfig("ray", start_limit=300)
     crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
-    supervise(SupervisedStage("clone", tmp_path / "clone", show_widths, wanted, config, crashes, on_accepted=bool))
+    stage = partial(show_widths, seen_33)
+    supervise(SupervisedStage("clone", tmp_path / "clone", stage, wanted, config, crashes, on_accepted=bool))
     assert "33, 21]" in capsys.readouterr().err
 
 
