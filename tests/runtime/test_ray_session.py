@@ -138,14 +138,16 @@ def test_a_reward_service_that_loses_a_process_of_ray_ends_with_the_reason(
 
 
 def test_a_head_is_lost_after_the_time_that_its_restart_may_take() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        address = f"127.0.0.1:{listening.getsockname()[1]}"
+    with socket.socket() as head:
+        head.bind(("127.0.0.1", 0))  # and so no other program takes the port; nothing listens yet
+        address = f"127.0.0.1:{head.getsockname()[1]}"
+        assert ClusterSession(head=address).head_is_lost
+        assert not ClusterSession(head=address, head_patience=3600.0).head_is_lost
+        assert not ClusterSession().head_is_lost
+        with pytest.raises(ClusterError, match=r"Ray's head \(gcs_server\) has ended"):
+            ClusterSession(head=address).check()
+        head.listen()
         assert not ClusterSession(head=address).head_is_lost
-    assert ClusterSession(head=address).head_is_lost
-    assert not ClusterSession(head=address, head_patience=3600.0).head_is_lost
-    assert not ClusterSession().head_is_lost
-    with pytest.raises(ClusterError, match=r"Ray's head \(gcs_server\) has ended"):
-        ClusterSession(head=address).check()
 
 
 def test_a_full_disk_of_the_temporary_folder_is_named_before_ray_starts(
