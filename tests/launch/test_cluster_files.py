@@ -64,7 +64,7 @@ echo "10.0.0.1 10.0.0.2"
 RAY = """#!/usr/bin/env bash
 case "$1" in
     status)
-        touch "$TOLD/asked"
+        echo asked > "$TOLD/asked"
         [ "${HEAD:-}" != stranger ] || while [ ! -s "$TOLD/failed" ] || kill -0 "$(cat "$TOLD/failed")" 2>/dev/null
             do sleep 0.05; done
         [ "${HEAD:-}" = stranger ] || [ -e "$TOLD/head" ];;
@@ -77,7 +77,7 @@ case "$1" in
             "head fails"|"head stranger") echo $$ > "$TOLD/failed"; exit 1;;
             *) echo "$*" > "$TOLD/$name";;
         esac
-        exec sleep 60;;
+        exec sleep 600;;
     *) exit 64;;
 esac
 """
@@ -90,7 +90,7 @@ exit 67
 """
 
 # What `srun` does in place of `exec` for a step that takes long to end.
-ENDS_SLOWLY = """trap 'touch "$TOLD/ending"' TERM
+ENDS_SLOWLY = """trap 'echo ending > "$TOLD/ending"' TERM
 "$@" &
 while kill -0 $! 2>/dev/null; do wait $!; done"""
 TASK = """#!/usr/bin/env bash
@@ -131,8 +131,9 @@ def start(slurm: dict[str, str], folder: Path, *typed: str) -> subprocess.Popen[
 
 
 def wait_for(job: subprocess.Popen[str], *files: Path) -> None:
+    """Waits until each of the files has content."""
     deadline = time.monotonic() + 120
-    while not all(file.exists() for file in files):
+    while not all(file.exists() and file.stat().st_size for file in files):
         assert time.monotonic() < deadline and job.poll() is None
         time.sleep(0.05)
 
