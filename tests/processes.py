@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 600.0  # some of them have a low priority, with which a start takes minutes on a busy machine
 
 
 def becomes_true(condition: Callable[[], bool]) -> bool:

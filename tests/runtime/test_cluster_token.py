@@ -40,7 +40,7 @@ stranger = {name: value for name, value in os.environ.items() if not name.starts
 for environment in (os.environ, stranger):
     command = [sys.executable, "-c", sys.argv[1], started.address_info["gcs_address"]]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         print("in" if done.returncode == 0 else done.stderr[-2000:])
     except subprocess.TimeoutExpired:
         print("timeout")
