@@ -41,23 +41,20 @@ WAITS = "waits for a training stage to begin"
 
 
 class WatchedRun:
-    """What a run does while it is watched: something at each waiting, a second apart, and then nothing any more."""
+    """What a run does while it is watched: something at each waiting, a second apart, and then nothing any more.
+
+    Only waiting takes time, however long reading and drawing take on a busy machine.
+    """
 
     def __init__(self, root: Path, *does: Callable[[], object]) -> None:
         self._root = root
         self._does = list(does)
         self._passed = 0.0
-        self._waited = 0.0
-        self._done_at = self._read_at = time.time()
-
-    @property
-    def silent_seconds(self) -> float:
-        """Seconds in which nothing happened: those that were waited, and those that reading and drawing took."""
-        return self._waited + self._read_at - self._done_at
+        self._done_at = time.time()
+        self.silent_seconds = 0.0  # in which nothing happened
 
     def read(self) -> RunSummary:
-        self._read_at = time.time()
-        return read_run_summary(self._root, self._read_at + self._passed)
+        return read_run_summary(self._root, self._done_at + self._passed)
 
     def wait(self, seconds: float) -> None:
         if self._does:
@@ -66,7 +63,7 @@ class WatchedRun:
             self._passed += 1.0
         else:
             self._passed += seconds
-            self._waited += seconds
+            self.silent_seconds += seconds
 
 
 def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
