@@ -118,7 +118,7 @@ def _first_agents(config: Config) -> dict[str, dict[str, str]]:
     recorded, reinforced = config.collect_agent, config.reinforce
     return {
         "collect-agent": {
-            "collect_agent.checkpoint": recorded.checkpoint if recorded.solver == "agent" else "",
+            "collect_agent.solver_agent": recorded.solver_agent if recorded.solver == "agent" else "",
             "collect_agent.setter_agent": recorded.setter_agent,
         },
         "reward": {"reward.start": config.reward.start},

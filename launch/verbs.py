@@ -117,7 +117,7 @@ VERBS: Mapping[str, Verb] = {
     **_stage(
         "collect-agent",
         "record episodes of the cloned agent",
-        reads="clone/checkpoints, or those of collect_agent.checkpoint",
+        reads="clone/checkpoints, or those of collect_agent.solver_agent",
         writes="store/ (episodes)",
         sections=("collect_agent", "actors", "env"),
         example="run.name=mine collect_agent.episodes=200",

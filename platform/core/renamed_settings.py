@@ -28,6 +28,8 @@ RENAMED_SETTINGS: dict[str, str] = {
     "chained": "chain_chance",
     "chatters": "chatter_chance",
     "chatters_at": "chatter_steps",
+    "collect.checkpoint": "solver_agent",
+    "collect_agent.checkpoint": "solver_agent",
     "colours": "colors",
     "content_after": "confirm_steps",
     "deeds": "track_contacts",

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -335,8 +336,8 @@ def writing(
         dataset.storage.update_metadata({"interplay": dict(metadata)})
         yield MinariWriter(dataset)
         made = temporary / named
-        for file in made.rglob("*"):
-            sync(file)
+        for path in (made, *made.rglob("*")):
+            sync(path)
         check_dataset(named, overwrite=overwrite)  # another program may have written it in the meantime
         namespace = named.rpartition("/")[0]
         if namespace and namespace not in list_local_namespaces():
@@ -345,6 +346,16 @@ def writing(
             folder.rename(temporary / "replaced")
         made.rename(folder)
         sync(folder.parent)
+
+
+def requirements(env: gymnasium.Env[Any, Any]) -> list[str]:
+    """The installed packages that define an environment and its wrappers, as pip reads them; first gymnasium."""
+    owners, modules = packages_distributions(), ["gymnasium", type(env.unwrapped).__module__]
+    while isinstance(env, gymnasium.Wrapper):
+        modules.append(type(env).__module__)
+        env = env.env
+    names = [name for module in modules for name in owners.get(module.partition(".")[0], ())]
+    return [f"{name}=={version(name)}" for name in dict.fromkeys(names)]
 
 
 def _create(named: str, form: MinariForm, jpeg: bool, description: str) -> minari.MinariDataset:
@@ -359,7 +370,7 @@ def _create(named: str, form: MinariForm, jpeg: bool, description: str) -> minar
                 action_space=form.actions,
                 algorithm_name="interplay",
                 description=description,
-                requirements=[] if form.env is None else [f"gymnasium=={gymnasium.__version__}"],
+                requirements=[] if form.env is None else requirements(form.env),
                 jpeg_encoding=jpeg,
             )
         except NotImplementedError as error:

@@ -147,6 +147,18 @@ def signals_as_keyboard_interrupt() -> Iterator[None]:
         _restore(previous)
 
 
+def terminate_at_hangup() -> None:
+    """Makes SIGHUP, unless it is ignored, send SIGTERM to this process, as for a library that handles that alone."""
+    terminals = _terminals()
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        _redirect_to_null(terminals)
+        signal.raise_signal(signal.SIGTERM)
+
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, terminate)
+
+
 @contextmanager
 def signals_blocked() -> Iterator[None]:
     """Blocks the signals that ask for a stop, in this thread, and for good in processes that it starts inside."""

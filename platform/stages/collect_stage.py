@@ -163,11 +163,11 @@ def _check_agents(run: Run, config: CollectConfig, stage: str, store: EpisodeSto
         CheckpointError: its vocabulary lacks the words that it will hear.
     """
     if config.solver == "agent":
-        warn_of_agent(run, stage, config.checkpoint)
-        check_start_coverage(run, config.checkpoint, store)
+        warn_of_agent(run, stage, config.solver_agent)
+        check_start_coverage(run, config.solver_agent, store)
         if config.setter_agent:
             warn_of_unfinished_agent(run, stage, config.setter_agent)
-            check_setter_words(run, config.setter_agent, config.checkpoint)
+            check_setter_words(run, config.setter_agent, config.solver_agent)
 
 
 def _warn_of_other_version(run: Run, stage: str, recorded: Mapping[tuple[str, int], str]) -> None:
@@ -297,7 +297,7 @@ class _Recorder:
     def __init__(self, run: Run, config: CollectConfig, stage: str, lanes: int) -> None:
         self._run, self._config, self._stage = run, config, stage
         self._worlds = [run.make_world() for _ in range(lanes)]
-        self._agent = None if config.solver == "scripted" else acting_agent(run, config.checkpoint)
+        self._agent = None if config.solver == "scripted" else acting_agent(run, config.solver_agent)
 
     def record(
         self, names: Sequence[int], episodes: Iterable[EpisodeNumber], stopped: Callable[[], bool]

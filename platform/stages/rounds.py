@@ -17,7 +17,7 @@ from interplay.stages.config import Config
 from interplay.stages.stage_folder import MissingResults, StageConflict, StageFolder
 
 SHARED_STAGES = ("collect", "clone", "clone-setter")
-OF_ROUND_BEFORE = {"collect_agent": ("solver", "checkpoint"), "reinforce": ("start",)}  # set from the second round on
+OF_ROUND_BEFORE = {"collect_agent": ("solver", "solver_agent"), "reinforce": ("start",)}  # set from the second round on
 STAGE_OF_ROUND = re.compile(r"round-(\d+)/([\w-]+)")  # names a stage of a certain round, as in reinforce.start
 
 
@@ -41,18 +41,18 @@ def stage_folder(root: Path, number: int, name: str) -> StageFolder:
 def config_of_round(config: Config) -> Config:
     """The settings of the round `run.round`.
 
-    From the second round on, the agent of the round before is recorded (`collect_agent.checkpoint`) and improved
+    From the second round on, the agent of the round before is recorded (`collect_agent.solver_agent`) and improved
     (`reinforce.start`), unless a setting names a stage of a certain round. Other names are those of the first round.
     """
     if config.run.round == 1:
         return config
     recorded, improved = (
         name if STAGE_OF_ROUND.fullmatch(name) else f"round-{config.run.round - 1}/reinforce"
-        for name in (config.collect_agent.checkpoint, config.reinforce.start)
+        for name in (config.collect_agent.solver_agent, config.reinforce.start)
     )
     return replace(
         config,
-        collect_agent=replace(config.collect_agent, solver="agent", checkpoint=recorded),
+        collect_agent=replace(config.collect_agent, solver="agent", solver_agent=recorded),
         reinforce=replace(config.reinforce, start=improved),
     )
 

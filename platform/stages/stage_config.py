@@ -33,8 +33,8 @@ class CollectConfig:
     # Processes that record; 0: this one. From 1 on, the episodes are the same for any number, and scripted solvers draw
     # other mistakes than with 0, where one stream of random numbers goes through all episodes.
     workers: int = 0
-    solver: Literal["scripted", "agent"] = "scripted"  # the player of the solver: `solver`, or `checkpoint`
-    checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
+    solver: Literal["scripted", "agent"] = "scripted"  # the player of the solver: `solver`, or `solver_agent`
+    solver_agent: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
     setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
     grace_steps: int = 3  # recorded after the task is done or the solver has finished
     setter: SetterConfig = field(default_factory=SetterConfig)

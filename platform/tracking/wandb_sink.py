@@ -8,6 +8,7 @@ import netrc
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from interplay.core.environment import keeps_variables
@@ -27,7 +28,8 @@ FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync`
 
 
 class WandbSink(DashboardSink):
-    """One wandb run, whose id is kept in `folder`. It continues the run of that id, unless it is `fresh`.
+    """One wandb run, whose id is kept in `folder`. It continues the run of that id, unless it is `fresh`, or the folder
+    is a copy: of the file with the id, both the path and the inode are others than those that it states.
 
     Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values.
     """
@@ -74,8 +76,7 @@ class WandbSink(DashboardSink):
                 tags=list(self._config.tags),
                 mode=mode,
                 dir=str(self._folder),
-                # a kill may have left an empty file, and wandb refuses an empty id
-                id=(self._kept_id.read_text() or None) if self._kept_id.exists() and not self._fresh else None,
+                id=None if self._fresh else self._own_run(),
                 resume="allow",
                 config=self._settings,
                 # silent, and metrics only: no environment, code, console or hardware data
@@ -93,9 +94,25 @@ class WandbSink(DashboardSink):
                     x_disable_stats=True,
                 ),
             )
-        self._kept_id.write_text(self._run.id)
+        self._kept_id.touch()
+        self._kept_id.write_text(f"{self._run.id}\n{self._kept_id.stat().st_ino} {self._kept_id.resolve()}\n")
         self._run.define_metric(STEP_METRIC)
         self._run.define_metric("*", step_metric=STEP_METRIC)
+
+    def _own_run(self) -> str | None:
+        """The id of the run that this folder has logged to; None without one, and in a copy of the folder."""
+        if not self._kept_id.exists():
+            return None
+        run, _, origin = self._kept_id.read_text().partition("\n")
+        inode, _, path = origin.strip().partition(" ")
+        if not origin or inode == str(self._kept_id.stat().st_ino) or path == str(self._kept_id.resolve()):
+            return run or None  # a kill may have left an empty file, and wandb refuses an empty id
+        log.warning(
+            "%s is a copy of %s: this stage logs to a wandb run of its own. To continue that of the original, stop, "
+            "and type: echo %s > %s",
+            *(self._kept_id, path, run, quote(str(self._kept_id))),
+        )
+        return None
 
     def _write(self, step: int, metrics: Mapping[str, float]) -> None:
         self._run.log({STEP_METRIC: step, **metrics})

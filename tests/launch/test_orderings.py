@@ -246,7 +246,10 @@ def test_baselines_of_a_reward_model_are_refused_where_none_is_trained(
     [
         (("reinforce.start=reward", *PAID), "runs before reinforce trains one, and reinforce.reward=success leaves it"),
         (("evaluate.agents.mine=reward", *PAID), "evaluate.agents.mine=reward: "),
-        (("collect_agent.checkpoint=reward",), "no stage of the round that runs before collect-agent trains one. Set"),
+        (
+            ("collect_agent.solver_agent=reward",),
+            "no stage of the round that runs before collect-agent trains one. Set",
+        ),
         (("reinforce.actor.learned_setters=0.5",), "first type: interplay clone-setter run.name=run"),
         (
             ("baselines=[mine]", "variants.mine.reinforce={actor: {learned_setters: 0.5}, setter_agent: reinforce}"),

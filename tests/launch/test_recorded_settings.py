@@ -39,7 +39,7 @@ def updates_of(config: Path, stage: str = "clone") -> int:
         ("clone clone.learner.learning_rate=1", "clone.learner.learning_rate"),
         ("clone run.seed=2", "seed: 1 -> 2"),
         ("clone-setter env.objects=[2,4]", "another world"),
-        ("collect-agent collect_agent.checkpoint=clnoe", "no checkpoint of the stage 'clnoe'"),
+        ("collect-agent collect_agent.solver_agent=clnoe", "no checkpoint of the stage 'clnoe'"),
         ("reward reward.dataset.lanes=4", "interplay mark run.name=run"),
         ("reinforce reinforce.learner.learning_rate=1", "interplay reward"),
         ("evaluate evaluate.agents={other: clnoe}", "no checkpoint of the stage 'clnoe'"),

@@ -65,7 +65,7 @@ def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
 def test_the_folder_of_a_stage_elsewhere_is_not_taken_for_one_of_this_run(
     cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = tiny(tmp_path, "env.image=[16,32]", f"collect_agent.checkpoint={cloned}/run/clone")
+    settings = tiny(tmp_path, "env.image=[16,32]", f"collect_agent.solver_agent={cloned}/run/clone")
     assert "is for another world" in refused("collect-agent", settings, capsys)
 
 

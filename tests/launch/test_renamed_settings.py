@@ -57,6 +57,19 @@ def test_names_that_one_stage_alone_had_are_refused() -> None:
     )
 
 
+def test_the_agent_that_is_recorded_has_the_name_of_the_solver(tmp_path: Path) -> None:
+    assert problems("collect_agent.checkpoint=reward", "collect.checkpoint=reward") == (
+        "collect.checkpoint: is now called collect.solver_agent: type collect.solver_agent=...",
+        "collect_agent.checkpoint: is now called collect_agent.solver_agent: type collect_agent.solver_agent=...",
+    )
+    stage = StageFolder(tmp_path / "collect-agent")
+    stage.begin({"collect": {"solver_agent": "reward"}}, lambda: None).save()
+    record = stage.record()
+    record["settings"] = {"collect": {"checkpoint": "reward"}}
+    (stage.path / "stage.json").write_text(json.dumps(record))
+    assert stage.record()["settings"] == {"collect": {"solver_agent": "reward"}}
+
+
 def test_the_table_is_sorted() -> None:
     assert list(RENAMED_SETTINGS) == sorted(RENAMED_SETTINGS)
 

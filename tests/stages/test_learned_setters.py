@@ -72,7 +72,7 @@ def test_actors_share_the_windows_around_utterances(with_setter: Path) -> None:
     [
         ("reinforce", "reinforce.start=clone-setter"),
         ("reward", "reward.start=clone-setter"),
-        ("collect-agent", "collect_agent.checkpoint=clone-setter"),
+        ("collect-agent", "collect_agent.solver_agent=clone-setter"),
     ],
 )
 def test_a_setter_is_refused_in_the_solvers_seat(
@@ -110,7 +110,7 @@ def test_an_agent_is_recorded_with_a_learned_setter(
     run = opened(settings)
     setter = run.stage("clone-setter")
     write_json(setter.path / "stage.json", {**setter.record(), "finished": False})
-    collect(run, replace(run.config.collect_agent, checkpoint="clone"), "collect-agent")
+    collect(run, replace(run.config.collect_agent, solver_agent="clone"), "collect-agent")
     assert "clone-setter has not finished, and collect-agent begins with its agent of update 4" in caplog.text
     with run.store() as store:
         metas = [store.read(name).meta for name in store.ids(round=2)]

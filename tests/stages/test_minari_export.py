@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,9 @@ def test_a_dataset_that_was_imported_is_exported_as_it_was(tmp_path: Path, world
     observed, _ = again.reset(seed=4)
     first = copy[2].observations
     assert_same(observed, {key: rows[0] for key, rows in first.items()} if isinstance(first, dict) else first[0])
+    packages = ["gymnasium", *(["minigrid"] if world is BABYAI else [])]
+    named = copy.storage.metadata["requirements"]
+    assert named == [f"{name}=={version(name)}" for name in packages], "those that recover the environment"
     assert again.spec is not None and again.spec.max_episode_steps == env.spec.max_episode_steps  # type: ignore[union-attr]
     assert main(["import", "minari", "some/copy-v0", *tiny(tmp_path / "again", house=world)]) == 0
 

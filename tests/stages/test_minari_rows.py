@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from interplay.env import registry
+from interplay.core.files import sync
+from interplay.env import minari_export, registry
 from interplay.env.gymnasium_world import GymnasiumConfig, GymnasiumWorld
 from interplay.env.minari_export import MinariRows, OwnObservations, solver_form, writing
 from interplay.env.not_reenacted import NotReenacted
@@ -112,6 +113,23 @@ def test_a_dataset_that_another_program_has_written_in_the_meantime_stays(tmp_pa
         (other / "mine").touch()
     assert [each.name for each in other.iterdir()] == ["mine"]
     assert [each.name for each in (tmp_path / "datasets").iterdir()] == ["some"]
+
+
+def test_a_dataset_is_on_the_disk_before_it_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = MinariRows({"vector": np.zeros((3, 2), np.float32)}, [1] * 2, np.zeros(2), False, True, None)
+    folder, synced = tmp_path / "datasets/some/rows-v0", list[tuple[str, bool]]()
+
+    def counted(path: Path) -> None:
+        synced.append((path.name, folder.exists()))
+        sync(path)
+
+    monkeypatch.setattr(minari_export, "sync", counted)
+    form = solver_form(spec(), ())
+    with writing("some/rows-v0", form, overwrite=False, jpeg=False, metadata={}, description="none") as writer:
+        writer.add(rows)
+    before = [name for name, appeared in synced if not appeared]
+    assert sorted(before) == sorted(each.name for each in (folder, *folder.rglob("*"))) and "main_data.hdf5" in before
+    assert synced[-1] == ("some", True), "then the entry of its folder"
 
 
 def spec() -> WorldSpec:

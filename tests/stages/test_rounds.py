@@ -249,11 +249,11 @@ def test_an_agent_with_a_later_round_is_not_trained_further(
 def test_a_stage_of_another_round_is_kept_where_it_is_named() -> None:
     def agents(*typed: str) -> tuple[str, str]:
         config = config_of_round(configured("reinforce", ["experiment=demo", "run.round=3", *typed]))
-        return config.reinforce.start, config.collect_agent.checkpoint
+        return config.reinforce.start, config.collect_agent.solver_agent
 
     assert agents() == ("round-2/reinforce", "round-2/reinforce"), "in place of the preset's `reward` and `clone`"
     assert agents("reinforce.start=round-1/reward") == ("round-1/reward", "round-2/reinforce")
-    assert agents("collect_agent.checkpoint=round-1/reinforce") == ("round-2/reinforce", "round-1/reinforce")
+    assert agents("collect_agent.solver_agent=round-1/reinforce") == ("round-2/reinforce", "round-1/reinforce")
 
 
 def test_typed_settings_that_a_later_round_replaces_are_named(

@@ -61,13 +61,14 @@ CONTROLS = "#work button:not(.dialogue button), #work input, #bar, #view"
 LINES = "#work .dialogue button"
 PLAYING = "#view, #game button, #say"
 AT_HAND = "#view, #leave, #pad button"
-TYPED = "#leave, #say, #wanted, #dialogue"
+TYPED = "#leave, #say, #dialogue"
 LETTERS = {"name": "commai", "tasks": ["navigation"], "interface": "characters", "instances": 20}
 ENDS_IN_SIGHT = """(list) => {
   const { top, bottom } = list.getBoundingClientRect();
   const last = list.lastElementChild.getBoundingClientRect();
   return bottom - top >= 20 && last.bottom <= bottom + 0.5;
 }"""
+LINES_IN_SIGHT = "(list) => list.clientHeight / parseFloat(getComputedStyle(list).lineHeight)"
 KEYS_IN_SIGHT = """() => {
   const { bottom } = document.getElementById('keysBox').getBoundingClientRect();
   return [...document.querySelectorAll('#keys > div')].map((row) => row.getBoundingClientRect().bottom <= bottom);
@@ -207,6 +208,8 @@ def test_a_screen_and_a_phone_show_the_picture_and_the_controls_of_play(browser:
                 names = set(found.pop("names"))
                 assert {"view", "finish", "touch-forward", "touch-yaw-ArrowLeft", "touch-grasp"} < names
                 assert found == NOTHING_WRONG, f"{width}x{height}"
+                lines = touched.locator("#dialogue").evaluate(LINES_IN_SIGHT)
+                assert lines >= 2 or width < height, f"{width}x{height}: {lines:.2f} lines of what is said"
             assert not touched.evaluate(FOUND, PLAYING)["overlapping"], f"{width}x{height}"
             assert all(touched.locator(f":is({PLAYING}):visible").evaluate_all(f"(all) => all.map({HITS})"))
             assert touched.evaluate("scrollY") == 0 or width < height, f"{width}x{height}"

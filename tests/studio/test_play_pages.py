@@ -111,6 +111,7 @@ def test_a_person_types_in_a_world_without_pictures(tmp_path: Path, browser: Bro
         teacher = page.locator("#dialogue li").first
         teacher.wait_for()
         assert teacher.inner_text().strip() and page.get_by_test_id("view").is_hidden()
+        expect(page.locator("#wantedBox")).to_be_hidden()  # the teacher says what is wanted
         wait_until(page, "document.activeElement.id === 'say'")  # ready to type, without a click
         page.keyboard.type("zq")
         page.keyboard.press("Enter")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from starlette.websockets import WebSocket
 from test_live_session import same, settings
@@ -20,6 +21,7 @@ from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_dialogue import NOT_EXECUTED
 from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.live.stand_in import scripted_setter
 from interplay.studio.live.viewer import Viewer
 
 CHARACTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
@@ -60,6 +62,24 @@ def test_every_symbol_of_an_alphabet_can_be_typed(tmp_path: Path) -> None:
         outcome = world.step({"solver": Action(episode.actions["solver"][step : step + 1])})
         vector = outcome.views["solver"].vector
         assert vector is not None and (vector == episode.vectors["solver"][step + 1]).all()
+
+
+@pytest.mark.parametrize("interface", ["characters", "utterances"])
+def test_the_words_of_the_teacher_are_shown_once(interface: str, tmp_path: Path) -> None:
+    env = {**CHARACTERS, "interface": interface}
+    given = settings(tmp_path, "scripted", env=env, live=LiveConfig(seconds=60))
+    live = LiveSession(registry.make(**env), given, {"setter": scripted_setter(np.random.default_rng(1))})  # type: ignore[arg-type]
+    live.begin()
+    while not live.done and live.frame < 3:
+        live.tick()
+    first, *others = live.dialogue
+    assert first["role"] == "world" and "setter" not in {each["role"] for each in others}
+    if interface == "characters":
+        assert not others and len(first["text"]) > 1, "its letters are in one line"
+    episode = live.finish("solver")
+    assert episode is not None
+    (named,) = filter(None, episode.said("setter"))
+    assert named.startswith(first["text"].strip()), "the recording has the setter's utterance"
 
 
 @pytest.mark.parametrize("cut", [1, 3])

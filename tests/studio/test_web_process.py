@@ -63,27 +63,25 @@ def test_a_process_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypa
     assert process.returncode == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_end_a_studio_with_a_live_session_with_a_line(
-    number: signal.Signals, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("number", sorted(server.STOPS))
+def test_a_signal_ends_a_studio_with_a_live_session_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
     config = StudioConfig(port=0, size=(48, 64), live=LiveConfig(solver="scripted"))
     words = command(ServedRun(tmp_path, ROOM, 30.0, 1, config))
     with running(words, start_new_session=True) as studio:
         person = invited(tmp_path, studio, 1)[0]
         player = person.sit(*person.join())
         player.until("hello")
-        if number == signal.SIGINT:
+        if number != signal.SIGTERM:  # the terminal sends it to all processes
             os.killpg(studio.process.pid, number)
         else:
-            studio.process.terminate()
+            studio.process.send_signal(number)
         said = studio.process.communicate(timeout=60)[0]
     assert studio.process.returncode == 0 and "Traceback" not in said and "made again" not in said
     assert said.endswith("the studio has stopped; everything is saved, and the same command serves it again\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_studio_that_is_being_imported_ends_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", sorted(server.STOPS))
+def test_a_studio_that_is_being_imported_ends_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
     def interrupted() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, server.STOPS)  # as the verb does
         signal.signal(number, signal.SIG_DFL)  # ignored in what a shell without job control starts with &
@@ -91,7 +89,17 @@ def test_a_studio_that_is_being_imported_ends_without_a_traceback(number: signal
 
     words = command(ServedRun(tmp_path, ROOM, 30.0, 1, StudioConfig(port=0)))
     ran = subprocess.run(words, preexec_fn=interrupted, capture_output=True, text=True, timeout=60)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert (ran.returncode, ran.stdout) == (130, "")
+    assert ran.stderr == "interplay studio: stopped before it served; the same command serves it\n"
+
+
+def test_a_closed_terminal_does_not_end_a_studio_that_ignores_it(tmp_path: Path) -> None:
+    words = ["nohup", *command(ServedRun(tmp_path, ROOM, 30.0, 1, StudioConfig(port=0)))]
+    with running(words) as studio:
+        studio.process.send_signal(signal.SIGHUP)
+        assert httpx2.get(studio.origin).status_code == 200 and studio.process.poll() is None
+        studio.process.terminate()
+        assert studio.process.wait(60) == 0
 
 
 def test_the_web_process_imports_no_torch() -> None:
@@ -132,7 +140,7 @@ def test_a_new_studio_is_announced_beside_other_runs(
         pass
 
     def replaced(*command: object) -> None:
-        # While the new process imports, Ctrl-C and SIGTERM wait until they are handled without a traceback.
+        # While the new process imports, signals wait until they are handled without a traceback.
         assert signal.pthread_sigmask(signal.SIG_UNBLOCK, server.STOPS) >= server.STOPS
         raise Replaced
 

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -218,14 +219,44 @@ def test_wandb_gets_our_own_step_and_the_saved_run(tmp_path: Path) -> None:
     assert fake.finished == 1
     fresh = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, fresh=True, wandb=FakeWandb())
     fresh.start()
-    assert (tmp_path / "wandb_run_id").read_text() == "abc"
+    assert kept_id(tmp_path) == "abc"
+
+
+def kept_id(folder: Path) -> str:
+    """The id of the wandb run that a folder continues."""
+    return (folder / "wandb_run_id").read_text().split()[0]
+
+
+def continued(folder: Path) -> str | None:
+    """The id of the wandb run that a stage continues in this folder."""
+    fake = FakeWandb()
+    WandbSink(TrackingConfig(wandb="offline"), folder, settings={}, wandb=fake).start()
+    found: str | None = fake.init_arguments["id"]
+    return found
+
+
+def test_a_copy_of_a_folder_logs_to_a_wandb_run_of_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    original, copy, moved = (tmp_path / name for name in ("original", "a copy", "moved"))
+    assert [continued(original), continued(original)] == [None, "abc"]
+    shutil.copytree(original, copy)
+    original.rename(moved)
+    assert continued(moved) == "abc" and not caplog.messages
+    shutil.copytree(copy, original)
+    assert continued(original) == "abc" and not caplog.messages, "brought back, as from a backup"
+    assert continued(copy) is None
+    assert f"{copy / 'wandb_run_id'} is a copy of {original / 'wandb_run_id'}: this stage" in caplog.text
+    caplog.clear()
+    assert continued(copy) == "abc" and not caplog.messages, "that of its own"
+    shutil.copytree(copy, tmp_path / "other")
+    (tmp_path / "other/wandb_run_id").write_text("abc\n")  # as the warning says
+    assert continued(tmp_path / "other") == "abc"
 
 
 def test_a_stage_that_was_killed_before_it_kept_the_id_of_its_wandb_run_begins_another(tmp_path: Path) -> None:
     (tmp_path / "wandb_run_id").touch()
     fake = FakeWandb()
     WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, wandb=fake).start()
-    assert fake.init_arguments["id"] is None and (tmp_path / "wandb_run_id").read_text() == "abc"
+    assert fake.init_arguments["id"] is None and kept_id(tmp_path) == "abc"
 
 
 @pytest.mark.parametrize(("mode", "notices"), [("online", 1), ("offline", 0)])
@@ -283,7 +314,7 @@ sink.start()
 for step in range(3):
     sink.log(step, {"loss": 0.5})
 sink.close()
-sys.stdout.write(Path(sys.argv[1], "wandb_run_id").read_text())
+sys.stdout.write(Path(sys.argv[1], "wandb_run_id").read_text().split()[0])
 """
 
 

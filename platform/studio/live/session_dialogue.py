@@ -82,8 +82,9 @@ class SessionDialogue:
         self._waiting.pop(seat)
 
     def hear(self, said: Mapping[str, str], frame: int) -> None:
-        """Passes the utterances of a step on, by role."""
-        self._tell([{"kind": "said", "role": role, "text": text, "frame": frame} for role, text in said.items()])
+        """Passes the utterances of a step on, by role, but not those of a scripted player in the world's own words."""
+        heard = {role: text for role, text in said.items() if role in self._inputs or not self._is_of_world(text)}
+        self._tell([{"kind": "said", "role": role, "text": text, "frame": frame} for role, text in heard.items()])
 
     def listen(self, frame: int) -> None:
         """Passes on what the world itself says; in a world of symbols, piece by piece."""
@@ -98,6 +99,11 @@ class SessionDialogue:
                 self._news.append(dict(self.said[-1]))
         elif text.strip():
             self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": frame}])
+
+    def _is_of_world(self, text: str) -> bool:
+        """Whether the world has said this text last, or begun to say it."""
+        last = self.said[-1] if self.said else {}
+        return last.get("role") == "world" and text.startswith(last["text"].strip())
 
     def _untell(self, seat: str, symbols: int) -> None:
         """Takes the last symbols that were typed in a seat out of the dialogue."""

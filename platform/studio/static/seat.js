@@ -103,7 +103,11 @@ export function play(session, seat, about, practicing = false) {
     const name = word(seat === 'copilot' || message.role === 'world' ? `role.${message.role}` : mine ? 'play.you' : 'play.other');
     byId('dialogue').append(make('li', { class: message.piece ? 'piece' : '' }, make('b', { text: `${name}:` }), message.text));
     scrollDown(byId('dialogue'));
-    if (message.role === 'setter') byId('wanted').textContent = message.text;
+    if (message.role === 'world') byId('wantedBox').hidden = true; // its own words are the task
+    if (message.role === 'setter') {
+      byId('wanted').textContent = message.text;
+      byId('wantedBox').hidden = practicing || seat === 'setter';
+    }
     return undefined;
   }
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,11 +24,12 @@ import uvicorn
 from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
 from interplay.core.typed_name import typed_name
+from interplay.runtime.interruption import INTERRUPTED, terminate_at_hangup
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
-STOPS = frozenset({signal.SIGINT, signal.SIGTERM})
+STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 ADDRESS = "address.txt"  # where the studio of a run is reached, written while it serves
 START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0  # of a web process that another process starts
 
@@ -131,7 +132,8 @@ def serve(served: ServedRun) -> None:
         write_whole(served.folder / ADDRESS, f"{_origin(config, port)}\n", durable=False)
         sys.stdout.write(_welcome(studio, port))
         sys.stdout.flush()
-        uvicorn.Server(settings).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again that has stopped it
+            uvicorn.Server(settings).run(sockets=[listener])
 
 
 def _is_kept(record: logging.LogRecord) -> bool:
@@ -188,14 +190,16 @@ def main(arguments: Sequence[str]) -> int:
     """Serves the run of `arguments`; returns the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     try:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C; uvicorn raises both again at its end
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+        terminate_at_hangup()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)  # see `interplay.launch.studio_verbs.serve`
         serve(read_command(arguments))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"interplay studio: {error}\n")
         return 1
     except KeyboardInterrupt:
-        return 0
+        sys.stderr.write("interplay studio: stopped before it served; the same command serves it\n")
+        return INTERRUPTED
     return 0
 
 
