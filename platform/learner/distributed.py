@@ -120,7 +120,7 @@ def join(
         torch.cuda.set_device(device)
     limit = timedelta(seconds=patience)
     try:
-        store = distributed.TCPStore(
+        store = distributed.TCPStore(  # type: ignore[attr-defined]  # torch documents it there
             host,
             int(port),
             size,

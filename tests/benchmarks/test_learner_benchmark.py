@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -93,12 +94,16 @@ def test_the_numbers_for_acceptance_are_measured(device: str, monkeypatch: pytes
 
 
 def test_a_piece_needs_no_installation_and_keeps_the_packages_of_the_caller(tmp_path: Path) -> None:
-    python, shown = tmp_path / "python", "import interplay.learner, sys; print(interplay.__path__[0], *sys.path)"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{shown}"\n')
+    python, shown = (
+        tmp_path / "python",
+        "import interplay.learner, sys; print(interplay.__path__[0], *sys.path, sep=chr(10))",
+    )
+    python.write_text(f"#!/bin/sh\nexec {shlex.join([sys.executable, '-c', shown])}\n")
     python.chmod(0o755)
     given = {**os.environ, "PYTHON": str(python), "PYTHONPATH": "/carried/packages"}
     command = ["bash", str(ROOT / "benchmarks" / "gpu.sh"), "acceptance"]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=given).stdout.split()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=given)
+    told = done.stdout.splitlines()
     assert told[0] == str(ROOT / "build" / "gpu" / "interplay") and "/carried/packages" in told
 
 
