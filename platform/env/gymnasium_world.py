@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
@@ -240,10 +240,12 @@ class GymnasiumWorld(World):
         """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
         try:
             returned = self._env.step(self._actions.action(bins))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             if extract_tb(error.__traceback__)[-1].filename != common.__file__:
                 raise
-            raise self._wrong_step(f"one returned another number ({error})") from error  # to Gymnasium's time limit
+            raise self._wrong_step(f"one returned something else ({error})") from error  # to Gymnasium's time limit
+        if not isinstance(returned, Sequence):
+            raise self._wrong_step(f"one returned a {type(returned).__name__}")
         if len(returned) != STEP_VALUES:
             raise self._wrong_step(f"one returned {len(returned)} values")
         observation, reward, terminated, truncated, _ = returned

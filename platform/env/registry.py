@@ -21,7 +21,7 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from typing import Any
 
-from interplay.core.settings_validation import build_config, did_you_mean
+from interplay.core.settings_validation import build_config, nearest
 from interplay.env.world import World
 
 logger = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ def factory(name: str) -> Factory:
     offered = _entry_points().get(name)
     if offered is None:
         known = names()
-        raise ValueError(f"no world is called {name!r}.{did_you_mean(name, known)} Worlds: {', '.join(known)}.")
+        raise ValueError(f"no world is called {name!r}.{nearest(name, known)} Worlds: {', '.join(known)}.")
     if len(offered) > 1:
         raise ValueError(
             f"several packages offer a world called {name!r}: "

@@ -123,7 +123,10 @@ class RuntimeConfig:
             self._refuse_what_ray_needs()
             return
         if not self.overlap:
-            raise ValueError("runtime.overlap=false needs runtime=in_process; under Ray, set runtime.max_lag=0")
+            raise ValueError(
+                "runtime.overlap=false, typed or of the experiment, needs runtime=in_process; under Ray, type "
+                "runtime.overlap=true runtime.max_lag=0"
+            )
         if self.address is not None and (self.cpus, self.object_store_mb) != (None, None):
             raise ValueError(
                 f"runtime.cpus and runtime.object_store_mb apply to a cluster that the run starts; the cluster at "

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from interplay.core.files import JsonLines
+from interplay.core.stall_watch import StallWatch
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
@@ -67,7 +68,8 @@ def reinforce(run: Run) -> None:
     resumed = checkpoint.latest(folder.checkpoints)
     if resumed is not None and rewards.model is not None:
         _warn_of_other_reward_model(folder, resumed.step, rewards.model)
-    ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
+    with StallWatch(f"{STAGE}: no update has ended"):  # a world may hang before the training loop watches it
+        ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     replayed = len(replayed_episodes(snapshot, config.actor, "train"))

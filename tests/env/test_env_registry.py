@@ -44,6 +44,8 @@ METADATA = "Metadata-Version: 2.1\nName: tiny-world\nVersion: 1.0\n"
 def test_an_unknown_world_is_refused_with_a_guess_and_the_names() -> None:
     with pytest.raises(ValueError, match=r"'playhose'. Did you mean 'playhouse'\? Worlds: .*gymnasium"):
         registry.make("playhose")
+    with pytest.raises(ValueError, match=r"^no world is called 'qqq'\. Worlds: .*gymnasium"):  # near no name
+        registry.make("qqq")
 
 
 def test_a_registered_world_is_made_from_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,12 +68,28 @@ class OldEnv(UnsetEnv):
         return self.seen, 0.0, False, {}
 
 
-@pytest.mark.parametrize(("limit", "seen"), [(None, "4 values"), (9, "another number .*got 4")])
+@pytest.mark.parametrize(("limit", "seen"), [(None, "4 values"), (9, "something else .*got 4")])
 def test_a_step_of_four_values_is_refused_by_the_name_of_its_environment(limit: int | None, seen: str) -> None:
     gymnasium.register(f"Old{limit}-v0", OldEnv, max_episode_steps=limit)
     world = gym_world(f"Old{limit}-v0")
     world.reset(Start(seed=0))
     with pytest.raises(ValueError, match=rf"env\.id='Old{limit}-v0': a step returns .* and one returned {seen}"):
+        world.step({})
+
+
+class SilentEnv(UnsetEnv):
+    """A step whose `return` is missing."""
+
+    def step(self, action: Any) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(("limit", "seen"), [(None, "a NoneType"), (9, "something else .*NoneType")])
+def test_a_step_without_a_return_is_refused_by_the_name_of_its_environment(limit: int | None, seen: str) -> None:
+    gymnasium.register(f"Silent{limit}-v0", SilentEnv, max_episode_steps=limit)
+    world = gym_world(f"Silent{limit}-v0")
+    world.reset(Start(seed=0))
+    with pytest.raises(ValueError, match=rf"env\.id='Silent{limit}-v0': a step returns .* and one returned {seen}"):
         world.step({})
 
 

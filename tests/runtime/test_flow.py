@@ -249,7 +249,10 @@ def test_settings_of_ray_are_refused_without_ray() -> None:
         "actors.inference=service"
     )
     assert "actors.service has an effect only with actors.inference=service" in error_message("actors.service.gpus=1")
-    assert "set runtime.max_lag=0" in error_message("runtime=ray", "runtime.overlap=false")
+    said = error_message("runtime=ray", "runtime.overlap=false")
+    typed = said.partition("under Ray, type ")[2].strip().split()
+    config = compose(["experiment=gymnasium", "runtime=ray", *typed])  # the experiment sets runtime.overlap=false
+    assert (config.runtime.overlap, config.runtime.max_lag) == (True, 0)
     assert "set runtime.unrolls_per_batch to a number that divides it" in error_message(
         "runtime=ray", "runtime.actors=5"
     )

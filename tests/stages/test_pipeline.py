@@ -117,8 +117,10 @@ def test_the_code_that_pages_show_for_the_run_of_the_demo_runs(
     said = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"go .+ (True|False)", said[0])
     assert len(found["pictures"]) == found["episode"].meta.steps + 1
-    assert said[-1] == f"{len(found['pictures'])} (16, 24, 3)"
-    assert any("rater-1" in line for line in said[1:-1])
+    drawn = said.index(f"{len(found['pictures'])} (16, 24, 3)")
+    assert any("rater-1" in line for line in said[1:drawn])
+    assert "movement int8 (9, 8, 1, 4)" in said[drawn:]
+    assert found["losses"][-1] < 0.8 * found["losses"][0]  # one batch is overfitted
     with EpisodeStore("runs/own/store") as store:
         assert len(store.ids()) == 2 and {mark.rater for mark in store.marks()} == {"my-rater"}
     arrays = {
