@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 from studio_process import StartedStudio
 
 from interplay.stages.studio_config import StudioConfig, StudioLimits
@@ -92,6 +92,29 @@ def wait_for_full_picture(page: Page) -> None:
     while page.evaluate("window.studio.source") != "full":
         assert time.monotonic() < deadline, f"the marking page shows no full picture after {FILM_MS / 1000:.0f} s"
         page.wait_for_timeout(50)
+
+
+def hold(page: Page, address: str, method: str = "") -> list[Route]:
+    """Requests that are held from now on, oldest first; with a method, those of others pass."""
+    held: list[Route] = []
+    page.route(
+        address, lambda route: route.continue_() if method not in ("", route.request.method) else held.append(route)
+    )
+    return held
+
+
+def wait_for_requests(page: Page, held: list[Route], number: int) -> None:
+    """Waits until so many requests are held."""
+    for _ in range(FILM_MS // 50):
+        if len(held) >= number:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{len(held)} of {number} requests were made")
+
+
+def is_a_mark(request: Request) -> bool:
+    """Whether a request sends a mark; the page also asks regularly for those that are kept."""
+    return request.url.endswith("/marks") and request.method == "POST"
 
 
 def end_episode(page: Page) -> None:

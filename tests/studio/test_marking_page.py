@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, MANY_PEOPLE, agree, states
-from playwright.sync_api import Browser, Page, Route, expect
+from page_visits import FILM_MS, MANY_PEOPLE, agree, hold, is_a_mark, states, wait_for_requests
+from playwright.sync_api import Browser, Page, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_protocol import invited
@@ -145,9 +145,9 @@ def test_a_mark_that_is_refused_is_named_also_where_the_browser_can_not_store_it
 
 def test_what_was_stored_is_sent_once_where_the_database_fails_later(page: Page) -> None:
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/marks") else None)
+    page.on("request", lambda request: sent.append(request.url) if is_a_mark(request) else None)
     page.route("**/marks", lambda route: None)  # holds it
-    with page.expect_request("**/marks"):
+    with page.expect_request(is_a_mark):
         page.keyboard.press("j")
     page.evaluate(f"() => {{ {FAILURES['transaction']} }}")
     page.keyboard.press("k")
@@ -265,7 +265,7 @@ def test_a_message_stays_until_another_one_about_the_same(page: Page) -> None:
     page.get_by_test_id("finish").click()
     message = page.locator("#message")
     expect(message).to_contain_text("the disk is full")
-    with page.expect_response("**/marks"):
+    with page.expect_response(lambda response: is_a_mark(response.request)):
         page.keyboard.press("j")
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
     expect(message).to_contain_text("the disk is full")
@@ -283,8 +283,7 @@ def test_a_message_stays_until_another_one_about_the_same(page: Page) -> None:
 
 
 def test_settings_are_saved_one_after_another(page: Page) -> None:
-    held: list[Route] = []
-    page.route("**/api/me/settings", lambda route: held.append(route))
+    held = hold(page, "**/api/me/settings")
     box = page.get_by_test_id("scrub-picture")
     with page.expect_request("**/api/me/settings"):
         box.check()
@@ -295,10 +294,7 @@ def test_settings_are_saved_one_after_another(page: Page) -> None:
     page.wait_for_timeout(300)
     assert len(held) == 1 and page.evaluate(ASKS_TO_STAY)
     held[0].fulfill(status=503, json={"error": "the disk is full"})
-    for _ in range(100):
-        if len(held) > 1:
-            break
-        page.wait_for_timeout(50)
+    wait_for_requests(page, held, 2)
     expect(page.locator("#message")).to_have_text("the disk is full")
     assert json.loads(held[1].request.post_data or "")["scrub_picture"] is False
     with page.expect_response("**/api/me/settings"):
@@ -307,7 +303,7 @@ def test_settings_are_saved_one_after_another(page: Page) -> None:
     assert not page.evaluate(ASKS_TO_STAY)
     reloaded(page)
     expect(box).not_to_be_checked()
-    with page.expect_response("**/marks"):
+    with page.expect_response(lambda response: is_a_mark(response.request)):
         page.keyboard.press("p")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, MANY_PEOPLE, SMALL, agree, entered, wait_for_full_picture
+from page_visits import FILM_MS, MANY_PEOPLE, SMALL, agree, entered, hold, wait_for_full_picture, wait_for_requests
 from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
@@ -89,8 +89,7 @@ def test_a_page_without_its_texts_says_so(
 
 def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) -> None:
     agree(page, studio[1])
-    held: list[Route] = []
-    page.route("**/film", lambda route: held.append(route))
+    held = hold(page, "**/film")
     page.reload()
     expect(page.locator("#loading")).to_be_visible()
     for key in ("ArrowRight", "Space", "Shift+ArrowLeft", "ArrowUp", "]"):
@@ -98,6 +97,7 @@ def test_keys_wait_for_the_film(page: Page, studio: tuple[Path, StartedStudio]) 
     page.get_by_test_id("play").click()
     page.wait_for_timeout(200)
     expect(page.locator("#message")).to_be_empty()
+    wait_for_requests(page, held, 1)
     held[0].continue_()
     expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
     expect(page.get_by_test_id("play")).to_contain_text("Play")
@@ -187,16 +187,12 @@ def test_a_recording_that_was_skipped_while_it_was_loaded_does_not_disturb_the_n
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
     agree(page, studio[1])
-    held: list[Route] = []
-    page.route("**/film", lambda route: held.append(route))
+    held = hold(page, "**/film")
     page.reload()
     expect(page.locator("#loading")).to_be_visible()
     page.get_by_test_id("skip").click()
     page.get_by_test_id("yes").click()
-    for _ in range(100):
-        if len(held) > 1:
-            break
-        page.wait_for_timeout(50)
+    wait_for_requests(page, held, 2)
     held[0].fulfill(status=503, json={"error": "the first can't be shown"})
     page.wait_for_timeout(500)
     expect(page.locator("#message")).to_be_empty()
@@ -210,8 +206,7 @@ def test_a_recording_that_was_skipped_while_it_was_loaded_does_not_disturb_the_n
 def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
     page: Page, studio: tuple[Path, StartedStudio]
 ) -> None:
-    held: list[Route] = []
-    page.route("**/api/data", lambda route: held.append(route))
+    held = hold(page, "**/api/data")
     address = f"{studio[1].origin}/data"
     page.goto(address)
     button = page.get_by_test_id("delete")
@@ -219,6 +214,7 @@ def test_a_button_pressed_before_the_page_has_loaded_leaves_it_where_it_is(
     button.click(force=True)  # as a person that does not wait
     page.wait_for_timeout(300)
     assert page.url == address
+    wait_for_requests(page, held, 1)
     held[0].continue_()
     expect(page.locator("#summary")).not_to_be_empty()
     button.click()  # without the pseudonym
@@ -233,8 +229,7 @@ def test_a_dialog_does_not_act_on_the_recording_that_comes_after_it(
     page.on("request", lambda request: skipped.append(request.url) if request.url.endswith("/skip") else None)
     page.keyboard.press("j")
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
-    held: list[Route] = []
-    page.route("**/finish", lambda route: held.append(route))
+    held = hold(page, "**/finish")
     with page.expect_request("**/finish"):
         page.keyboard.press("Enter")
     page.keyboard.press("s")  # of the recording that is still on screen
@@ -253,8 +248,7 @@ def test_finish_waits_for_a_film_also_where_the_one_before_it_was_skipped(
 ) -> None:
     agree(page, studio[1])
     page.keyboard.press("j")
-    held: list[Route] = []
-    page.route("**/film", lambda route: held.append(route))
+    held = hold(page, "**/film")
     with page.expect_request("**/film"):
         page.keyboard.press("Enter")
     page.get_by_test_id("skip").click()
@@ -397,10 +391,9 @@ def test_no_words_of_the_last_recording_are_marked_while_the_next_is_loaded(brow
 
 def test_logging_out_asks_while_a_mark_is_on_its_way(page: Page, studio: tuple[Path, StartedStudio]) -> None:
     agree(page, studio[1])
-    held: list[Route] = []
-    page.route("**/marks", lambda route: held.append(route))
-    with page.expect_request("**/marks"):
-        page.keyboard.press("j")
+    held = hold(page, "**/marks", "POST")
+    page.keyboard.press("j")
+    wait_for_requests(page, held, 1)
     asked: list[str] = []
     page.on("dialog", lambda dialog: asked.append(dialog.message) or dialog.dismiss())
     page.get_by_test_id("leave").click()

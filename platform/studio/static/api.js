@@ -26,15 +26,18 @@ async function answered(path, options) {
 /** @param {string} path @param {RequestInit} [options] */
 const ask = async (path, options) => (await answered(path, options)).json().catch(unanswered);
 
-/** @param {string} path @returns {Promise<any>} */
-export const get = (path) => ask(path);
+/** What ends a request that is not answered in time. @param {number} [longest] milliseconds to wait for the answer */
+const limit = (longest) => (longest ? AbortSignal.timeout(longest) : null);
+
+/** @param {string} path @param {number} [longest] milliseconds to wait for the answer @returns {Promise<any>} */
+export const get = (path, longest) => ask(path, { signal: limit(longest) });
 
 /** @param {string} path @param {any} [body] @param {number} [longest] milliseconds to wait for the answer @returns {Promise<any>} */
 export const post = (path, body = {}, longest) => ask(path, {
   method: 'POST',
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(body),
-  signal: longest ? AbortSignal.timeout(longest) : null,
+  signal: limit(longest),
 });
 
 /** Bytes of a film. @param {string} path @param {AbortSignal} [signal] @returns {Promise<ArrayBuffer>} */

@@ -9,6 +9,11 @@ export function open(...children) {
   byId('dialog').scrollTop = 0; // where it is higher than the window, the focus has moved it to its end
 }
 
+/** Waits until no dialog is open: another one would replace what is being typed in it. */
+export async function allClosed() {
+  while (byId('dialog').open) await new Promise((closed) => byId('dialog').addEventListener('close', closed, { once: true }));
+}
+
 export const close = () => byId('dialog').close();
 export const heading = (/** @type {string} */ text) => make('h2', { id: 'dialogTitle', text });
 

@@ -1,7 +1,6 @@
 // A film: which picture belongs to which frame, and drawing it. The number shown is always that of the picture shown.
 import { bytes, get } from './api.js';
-import { sayAbout } from './page.js';
-import { whenBack } from './waiting.js';
+import { sayWait, whenBack } from './waiting.js';
 import { word } from './words.js';
 
 const KEPT_BITMAPS = 240;
@@ -62,11 +61,14 @@ export class Film {
 
   /** Loads the plan and the strip, whole, then shows the first picture. */
   async open() {
-    this.plan = await this.untilAnswered(() => get(`${this.base}/film`));
+    const plan = await this.untilAnswered(() => get(`${this.base}/film`));
+    if (this.closed) return; // the canvas is that of another film now
+    this.plan = plan;
     const [height, width] = this.plan.full_size;
     this.canvas.width = width;
     this.canvas.height = height;
     this.strip = unpack(await this.untilAnswered(() => bytes(`${this.base}/strip`)));
+    if (this.closed) return;
     this.onLoaded();
     await this.want(0);
     this.load();
@@ -78,18 +80,19 @@ export class Film {
       for (;;) {
         const answer = await request().catch((error) => {
           if (this.closed || error.status !== 0) throw error;
-          sayAbout('waiting', word('studio.waiting'));
+          sayWait(this, word('studio.waiting'));
         });
         if (answer) return answer;
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       }
     } finally {
-      sayAbout('waiting', '');
+      sayWait(this, '');
     }
   }
 
   close() {
     this.closed = true;
+    sayWait(this, '');
     this.ended.abort();
     for (const bitmap of this.bitmaps.values()) bitmap.close();
     this.bitmaps.clear();

@@ -113,7 +113,16 @@ export class Outbox {
     }
     this.own.push(request);
     this.adding -= 1;
+    if (this.sending) await this.list(); // the next look at the list may be an answer or a pause away
     this.send();
+  }
+
+  /** The requests that wait now; reports how many. */
+  async list() {
+    const waiting = await this.waiting();
+    this.listed = waiting.length;
+    this.report();
+    return waiting;
   }
 
   /** Requests that wait, oldest first: those that are stored, of earlier and of other pages too, then those that are
@@ -151,12 +160,11 @@ export class Outbox {
     if (this.sending) return;
     this.sending = true;
     let wait = 250;
+    let isChecked = false; // whether the login was that of the person just before this try
     this.problem = '';
     try {
       for (;;) {
-        const waiting = await this.waiting();
-        this.listed = waiting.length;
-        this.report();
+        const waiting = await this.list();
         if (!waiting.length) return;
         const [first] = waiting;
         const { path, body } = first;
@@ -167,14 +175,20 @@ export class Outbox {
           this.rtt = performance.now() - sent;
           await this.drop(first);
           wait = 250;
+          isChecked = false;
           this.problem = '';
         } catch (error) {
           const status = error instanceof Refused ? error.status : 0;
           const { message } = /** @type {any} */ (error);
-          if ([403, 404].includes(status) && !(await this.isLoggedIn())) {
+          const wasChecked = isChecked;
+          const login = [403, 404].includes(status) ? await this.login() : ''; // what is its own is refused to others
+          isChecked = login === 'own';
+          if (isChecked && !wasChecked) continue; // it may have been refused to another person, who was logged in until then
+          if (login === 'other') {
             this.problem = word('mark.other_login');
-          } else if (status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
+          } else if (login !== 'unknown' && status >= 400 && status < 500 && ![401, 408, 429].includes(status)) {
             await this.drop(first);
+            isChecked = false;
             this.problem = '';
             this.onRefused(path, body, message);
             continue;
@@ -200,9 +214,13 @@ export class Outbox {
     });
   }
 
-  /** Whether this browser is still that of the person; what is its own is refused to others. */
-  async isLoggedIn() {
-    return (await get('/api/visitor').catch(() => null))?.person === this.person;
+  /** Whose login this browser has: 'own' is that of the person, 'unknown' where no answer comes. */
+  async login() {
+    try {
+      return (await get('/api/visitor', ANSWER_MS))?.person === this.person ? 'own' : 'other';
+    } catch {
+      return 'unknown';
+    }
   }
 
   /** Whether something is not acknowledged, also of other tabs. */

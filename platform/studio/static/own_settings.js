@@ -1,6 +1,7 @@
 // A person's own settings, saved one request at a time, so that a slow one can't replace a later one.
 import { post } from './api.js';
 import { guarded, sayAbout } from './page.js';
+import { ANSWER_MS } from './waiting.js';
 
 export class OwnSettings {
   constructor() {
@@ -21,7 +22,7 @@ export class OwnSettings {
   async save() {
     const sent = this.unsaved;
     if (this.areSaved) return; // the request before has saved them
-    await post('/api/me/settings', sent);
+    await post('/api/me/settings', sent, ANSWER_MS);
     if (this.unsaved === sent) this.unsaved = {};
     sayAbout('settings', '');
   }

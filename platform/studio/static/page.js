@@ -1,6 +1,7 @@
 // What every page begins with: its texts, the person, the bar at the top.
 import { get, post, Refused } from './api.js';
 import { make } from './dom.js';
+import { ANSWER_MS, SILENT_MS, sayWaiting } from './waiting.js';
 import { readWords, word } from './words.js';
 
 /** Links of the bar: path, key of the text, roles that see it (none: everyone). */
@@ -22,7 +23,10 @@ export async function begin({ login = true } = {}) {
   addEventListener('unhandledrejection', (event) => unhandled(event.reason));
   addEventListener('pageshow', (event) => event.persisted && location.reload()); // another person may be logged in now
   await readWords();
-  const person = await get('/api/visitor');
+  const person = await sayWaiting(async () => {
+    const timer = setTimeout(() => { document.querySelector('main').hidden = false; }, SILENT_MS); // its message says so
+    return get('/api/visitor').finally(() => clearTimeout(timer));
+  });
   if (login && !person) {
     location.replace('/i');
     return new Promise(() => {});
@@ -65,7 +69,7 @@ function bar(person) {
         onclick: async () => {
           const isSaved = dispatchEvent(new Event('beforeunload', { cancelable: true })); // what a page says at its end
           if (!isSaved && !confirm(word('nav.unsaved'))) return;
-          await post('/api/leave');
+          await sayWaiting(() => post('/api/leave', {}, ANSWER_MS));
           location.assign('/i');
         },
       }),

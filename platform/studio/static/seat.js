@@ -226,6 +226,7 @@ export function play(session, seat, about, practicing = false) {
   }
 
   function open() {
+    if (over) return; // closed while it waited to connect again
     socket = new LiveSocket(session, seat, page, ++connections, {
       picture,
       message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),

@@ -4,25 +4,37 @@ import { sayAbout, sayLoggedOut } from './page.js';
 import { word } from './words.js';
 
 export const ANSWER_MS = 20_000; // after which a request is sent again: a connection may be dead without an error
-const SILENT_MS = 2000; // after which the page says that it waits
+export const SILENT_MS = 2000; // after which the page says that it waits
 const AGAIN_MS = 1000;
 const LOOK_MS = 3000;
+
+/** What each wait says now, oldest first. @type {Map<any, {text: string, kind: string}>} */
+const waits = new Map();
+
+/** Says what is waited for; an empty text ends the wait. Others may go on: the page shows what the latest says.
+ * @param {any} wait any object of its own @param {string} text @param {string} [kind] */
+export function sayWait(wait, text, kind = '') {
+  const shown = [...waits.values()].at(-1)?.text ?? '';
+  if (text) waits.set(wait, { text, kind });
+  else waits.delete(wait);
+  const last = [...waits.values()].at(-1) ?? { text: '', kind: '' };
+  if (last.text !== shown) sayAbout('waiting', last.text, last.kind); // screen readers read a message out each time it is shown
+}
 
 /** Says that the page waits for the studio, where an act takes long, or what the act says instead.
  * @param {(say: (text: string, kind?: string) => void) => Promise<any>} act @returns {Promise<any>} */
 export async function sayWaiting(act) {
-  let said = '';
+  const wait = {};
   const say = (/** @type {string} */ text, kind = '') => {
     clearTimeout(timer);
-    if (text !== said) sayAbout('waiting', text, kind); // screen readers read a message out each time it is shown
-    said = text;
+    sayWait(wait, text, kind);
   };
   const timer = setTimeout(() => say(word('studio.waiting')), SILENT_MS);
   try {
     return await act(say);
   } finally {
     clearTimeout(timer);
-    sayAbout('waiting', '');
+    sayWait(wait, '');
   }
 }
 

@@ -2,12 +2,12 @@
 import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
-import { onSubmit } from '../waiting.js';
+import { onSubmit, sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 await begin();
 const name = new URLSearchParams(location.search).get('study') ?? '';
-const { studies } = await get('/api/studies');
+const { studies } = await sayWaiting(() => get('/api/studies'));
 const study = studies.find((/** @type {any} */ each) => each.name === name);
 /** The page on which a person takes part in the study. */
 const address = () => `${study.page}?study=${encodeURIComponent(name)}`;

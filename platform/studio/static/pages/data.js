@@ -3,7 +3,7 @@ import { get, post } from '../api.js';
 import { byId, fill, make } from '../dom.js';
 import { markingTabs, removeRequests } from '../outbox.js';
 import { begin, say } from '../page.js';
-import { onSubmit } from '../waiting.js';
+import { onSubmit, sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 const person = await begin();
@@ -19,7 +19,7 @@ async function removeFromBrowser() {
   }
 }
 
-const kept = await get('/api/data');
+const kept = await sayWaiting(() => get('/api/data'));
 byId('summary').textContent = word('data.summary', kept);
 fill(byId('consents'), ...kept.consents.map((/** @type {any} */ each) => make('li', {
   text: word('data.consent', { ...each, when: new Date(each.at * 1000).toLocaleString() }),

@@ -2,6 +2,7 @@
 import { get } from '../api.js';
 import { byId, fill, make, toldApart } from '../dom.js';
 import { begin, say } from '../page.js';
+import { sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 const DESK = [
@@ -10,7 +11,7 @@ const DESK = [
 ];
 
 const person = await begin();
-const { studies } = await get('/api/studies');
+const { studies } = await sayWaiting(() => get('/api/studies'));
 
 /** @param {any} study */
 function card(study) {

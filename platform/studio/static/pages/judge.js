@@ -8,7 +8,7 @@ import { begin, guarded, sayAbout, sayGaps, sayPaused } from '../page.js';
 import { clock, loadedParts, Playback, watched } from '../playback.js';
 import { RecordingOnScreen } from '../recording_on_screen.js';
 import { Timeline } from '../timeline.js';
-import { lookRegularly, postUntilAnswered } from '../waiting.js';
+import { ANSWER_MS, lookRegularly, postUntilAnswered } from '../waiting.js';
 import { word } from '../words.js';
 
 const LITTLE_WATCHED = 50; // percent of what the agent did; below it, a verdict asks once
@@ -145,7 +145,7 @@ function leave(how, body) {
 async function look() {
   const asked = item?.item;
   if (!asked || recording.ending === asked) return;
-  const { open, paused } = await get(`/api/items/${asked}/marks`);
+  const { open, paused } = await get(`/api/items/${asked}/marks`, ANSWER_MS);
   if (item?.item !== asked || recording.ending === asked) return;
   sayPaused(paused);
   if (open) return;

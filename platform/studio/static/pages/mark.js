@@ -1,4 +1,5 @@
 // The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
+import { allClosed } from '../dialogs.js';
 import { byId, fill, focusAfterClicks, make, reveal } from '../dom.js';
 import { showEnd } from '../end.js';
 import { Film } from '../film.js';
@@ -267,7 +268,7 @@ async function next() {
   byId('bar').focus({ preventScroll: true });
   // In sight are the picture, then the bar, then the last button, as far as the window is high enough.
   for (const name of ['finish', 'bar', 'view']) byId(name).scrollIntoView({ block: 'nearest' });
-  if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
+  if (!finished && !edits.marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules') && !byId('dialog').open) rules();
 }
 
 /** Says that the recording on screen was ended in another tab or browser, unless this page has ended it. */
@@ -292,13 +293,18 @@ async function finish(confirmed = false) {
       await everythingSent();
       const answer = await postUntilAnswered(`${address}/finish`, { confirmed, seen: film.seen.size });
       if (!answer.finished) {
+        await allClosed();
         askToFinish(word('finish.unsigned', { count: answer.unsigned.length }));
         return;
       }
       item.isEnded = true;
       forgetRefused();
-      if (answer.result) showResults(answer.result, () => guarded(next));
-      else await next();
+      if (answer.result) {
+        await allClosed();
+        showResults(answer.result, () => guarded(() => recording.end(next)));
+      } else {
+        await next();
+      }
     } finally {
       button.disabled = !byId('loading').hidden; // the next one may have been skipped, and another one be loaded
     }
@@ -367,7 +373,7 @@ const acts = {
 
 /** Runs the action of a key or a button; while the film is not there yet, only what needs none. @param {string} action */
 function run(action) {
-  if (film?.plan || ['unusable', 'skip'].includes(action)) guarded(acts[action]);
+  if ((film?.plan && byId('loading').hidden) || ['unusable', 'skip'].includes(action)) guarded(acts[action]);
 }
 
 addEventListener('keydown', (event) => {

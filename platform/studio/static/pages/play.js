@@ -4,7 +4,7 @@ import { byId } from '../dom.js';
 import { begin, say } from '../page.js';
 import { ended, finished, isSeen, leadsBack, stage, wayBack } from '../play_ends.js';
 import { play } from '../seat.js';
-import { ANSWER_MS } from '../waiting.js';
+import { ANSWER_MS, sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 const POLL_MS = 1000;
@@ -13,8 +13,8 @@ await begin();
 let ready = false;
 
 const study = new URLSearchParams(location.search).get('study') ?? 'live';
-const about = () => get(`/api/live?study=${encodeURIComponent(study)}`);
-const live = await about().catch((error) => {
+const about = () => get(`/api/live?study=${encodeURIComponent(study)}`, ANSWER_MS);
+const live = await sayWaiting(about).catch((error) => {
   if (error.status === 404 && !location.search) location.replace('/'); // the run's studies have other names
   say(byId('message'), error.message, 'bad');
   return null;
@@ -69,13 +69,18 @@ async function lobby() {
   byId('practice').hidden = !live.practice;
   byId('rolesText').textContent = live.seats.length > 1 ? word('play.roles_text') : word(`play.alone_${live.seats[0]}`);
   /** @type {{ close: () => void } | null} */ let room = null;
+  let isOver = false; // whether the lobby has led elsewhere
+  const leaveLobby = () => {
+    isOver = true;
+    room?.close();
+  };
   byId('practice').onclick = async () => {
     byId('practice').disabled = true; // pressed twice, it would open two sockets of one seat
     try {
       const { session, seat } = await post('/api/live/practice', { study });
-      room = play(session, seat, answered, true);
+      if (!isOver) room = play(session, seat, answered, true);
     } catch (error) {
-      say(byId('message'), /** @type {any} */ (error).message, 'bad');
+      if (!isOver) say(byId('message'), /** @type {any} */ (error).message, 'bad');
     } finally {
       byId('practice').disabled = false;
     }
@@ -85,9 +90,9 @@ async function lobby() {
     const state = await post('/api/live/join', { ready, study }, ANSWER_MS).catch(({ status, message }) => (
       status === 401 ? { state: 'logged_out', text: word('studio.logged_out') } : { state: 'error', text: message, status }));
     if (stopped) return post('/api/live/quit'); // which this visit may have overtaken
-    if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return room?.close(); // it has changed
+    if (state.status === 409 && leadsElsewhere(await about().catch(() => live))) return leaveLobby(); // it has changed
     if (state.state === 'session') {
-      room?.close();
+      leaveLobby();
       return play(state.session, state.seat, answered);
     }
     const alone = live.seats.length === 1 && state.state === 'matched'; // nobody to wait for
@@ -96,7 +101,7 @@ async function lobby() {
     byId('lobbyText').textContent = byId('practiceText').textContent = text;
     document.title = word(state.state === 'matched' && !alone ? 'play.title_matched' : 'play.title');
     if (['no_partner', 'no_agent', 'logged_out'].includes(state.state)) {
-      room?.close();
+      leaveLobby();
       stage('over');
       byId('overTitle').hidden = true;
       byId('overText').textContent = text;

@@ -17,6 +17,8 @@ const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loade
 /** The recording that can be worked on; null from the choice of another one until that one is here. @type {any} */
 let work = null;
 let chosen = ''; // the episode whose button was pressed last
+let choices = 0; // how often another recording, or none, has been chosen
+let lists = 0; // how often the list was asked for
 let keeping = false; // whether agreed marks are on their way
 /** @type {any} */ let film = null;
 /** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
@@ -58,7 +60,9 @@ async function showRaters() {
 }
 
 async function showDisputed() {
+  const list = ++lists;
   const { episodes } = await get('/api/quality/disputed');
+  if (list !== lists) return; // a newer list has been asked for since
   byId('nothing').hidden = episodes.length > 0;
   byId('more').textContent = episodes.length > MOST_LISTED ? word('quality.more', { shown: MOST_LISTED, count: episodes.length }) : '';
   fill(byId('disputed'), ...episodes.slice(0, MOST_LISTED).map((/** @type {any} */ each) => make('button', {
@@ -72,6 +76,7 @@ async function showDisputed() {
 
 /** Takes the recording off the page. What was set in it stays in `drafts`. */
 function close() {
+  choices += 1;
   film?.close();
   film = work = null;
   mine = [];
@@ -88,11 +93,13 @@ async function open(each) {
   byId('loading').hidden = false;
   for (const button of byId('disputed').children) button.setAttribute('aria-pressed', String(button.dataset.testid === `episode-${each.episode}`));
   chosen = each.episode;
+  const choice = choices;
   const found = await get(`/api/quality/episodes/${each.episode}`).catch((error) => {
-    if (chosen === each.episode) byId('loading').hidden = byId('work').hidden = true;
+    if (choice !== choices) return null;
+    byId('loading').hidden = byId('work').hidden = true;
     throw error;
   });
-  if (chosen !== each.episode) return; // another one has been chosen since
+  if (choice !== choices) return; // another one, or this one again, has been chosen since
   work = { ...found, ...each };
   const own = `agreed:${person.person}`;
   mine = drafts.get(each.episode) ?? work.lanes.find((/** @type {any} */ lane) => lane.rater === own)?.marks ?? [];

@@ -2,7 +2,7 @@
 import { get, post } from '../api.js';
 import { byId, fill, make, toldApart } from '../dom.js';
 import { begin, copyOnClick, say } from '../page.js';
-import { onSubmit } from '../waiting.js';
+import { onSubmit, sayWaiting } from '../waiting.js';
 import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'copilot', 'adjudicate', 'research'];
@@ -12,7 +12,8 @@ const NOT_EDITED = ['have', 'want', 'version', 'revision', 'open']; // `open` ha
 
 let unchanged = ''; // the definition as it was filled in or kept
 let revision = ''; // of the study that it was filled in from or kept as
-let forgotten = ''; // whose deletion the dialog asks about
+let forgotten = ''; // whose deletion was asked for last
+let shows = 0; // how often what is shown was asked for
 /** @type {any[]} */ let everyone = []; // in the order in which they came
 let sorted = { by: '', down: false };
 
@@ -138,12 +139,13 @@ function sortBy(by) {
 
 /** Lists what is kept of a person, and deletes it once the pseudonym is typed. @param {string} name */
 async function askToForget(name) {
+  forgotten = name;
   const kept = await get(`/api/desk/people/${name}/kept`);
+  if (forgotten !== name || byId('forgetDialog').open) return; // what is being typed is about another one, or stays
   byId('forgetTitle').textContent = word('forget.title', { person: name });
   fill(byId('forgetList'), ...Object.entries(kept).map(([what, found]) => make('li', { class: 'breaks', text: `${word(`forget.${what}`)}: ${Array.isArray(found) ? found.length : found}` })));
   byId('forgetPerson').value = '';
   fill(byId('forgetMessage'));
-  forgotten = name;
   byId('forgetDialog').showModal();
 }
 
@@ -156,7 +158,9 @@ function leftOut([episode, reason]) {
 }
 
 async function show() {
+  const number = ++shows;
   const [{ studies, flags, scores }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
+  if (number !== shows) return; // a newer state has been asked for since
   fill(byId('studies'), ...studies.map((/** @type {any} */ study) => card(study, scores[study.name])));
   everyone = people;
   listPeople();
@@ -173,7 +177,7 @@ onSubmit(byId('forgetForm'), () =>
   guarded(async () => {
     const person = forgotten;
     const { kept_in: snapshots } = await post(`/api/desk/people/${person}/forget`, { person: byId('forgetPerson').value.trim() });
-    byId('forgetDialog').close();
+    if (forgotten === person) byId('forgetDialog').close(); // else it is about another person now
     say(byId('message'), word(snapshots.length ? 'forget.traces' : 'forget.done', { person, snapshots: snapshots.join(', ') }), 'good');
     await show();
   }, 'forgetMessage'));
@@ -198,15 +202,18 @@ function definition() {
 onSubmit(byId('edit'), () =>
   guarded(async () => {
     const typed = byId('definition').value;
+    const filled = unchanged;
     const study = definition();
     const kept = await post(`/api/desk/studies?replaces=${revision}`, study).catch(async (error) => {
       if (error.status === 409) await show(); // so that Change fills in what is there now
       throw error;
     });
-    unchanged = typed;
-    ({ revision } = kept);
+    if (unchanged === filled) { // else another definition has been filled in since
+      unchanged = typed;
+      ({ revision } = kept);
+    }
     say(byId('editMessage'), word('desk.kept', kept), 'good');
     await show();
   }, 'editMessage'));
 addEventListener('beforeunload', (event) => isTyped() && event.preventDefault());
-await guarded(show);
+await guarded(() => sayWaiting(show));
