@@ -162,6 +162,12 @@ def test_a_full_disk_of_the_temporary_folder_is_named_before_ray_starts(
         _connect(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1, threading.Event())
 
 
+def test_a_python_whose_path_has_a_space_is_refused_before_ray_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/my work/.venv/bin/python")
+    with pytest.raises(ClusterError, match=r"whose path has a space: /my work/\.venv/bin/python\. Move the folder"):
+        _connect(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=5), 1, threading.Event())
+
+
 def test_a_node_that_was_too_slow_is_started_again() -> None:
     tries = [Exception("The current node timed out during startup."), None]
     started = []

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -154,6 +155,13 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> Any:
     if config.address is None:
         if problem := temporary_folder_problem():  # Ray would wait for a file of its first process, and name only that
             raise ClusterError(f"Ray can't be started here: {problem}")
+        if any(
+            each.isspace() for each in sys.executable
+        ):  # Ray does not quote it where a worker has variables of its own
+            raise ClusterError(
+                f"Ray can't start workers by a Python whose path has a space: {sys.executable}. Move the folder of the "
+                "virtual environment to a path without spaces and install it there again, or use runtime=in_process"
+            )
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
         # Without an address Ray would join any cluster that was started on this machine, and refuse the number of CPUs.
