@@ -71,20 +71,22 @@ def test_a_mark_that_was_refused_to_another_person_is_sent_again(
 ) -> None:
     """The person has logged in again between the request, which another login made, and its answer."""
     agree(page, studio[1])
-    refused: list[str] = []
+    sent: list[Route] = []
 
     def refuse_first(route: Route) -> None:
-        if route.request.method == "GET" or refused:
+        if route.request.method == "GET":
             route.continue_()
             return
-        refused.append(route.request.url)
-        route.fulfill(status=404, json={"error": "you have no such recording"})
+        sent.append(route)
+        if len(sent) == 1:
+            route.fulfill(status=404, json={"error": "you have no such recording"})
 
     page.route("**/marks", refuse_first)
     page.keyboard.press("j")
+    wait_for_requests(page, sent, 2)
     expect(page.get_by_test_id("saved")).to_have_text("saving 1 ...")
+    sent[1].continue_()
     expect(page.get_by_test_id("saved")).to_have_text("all saved")
-    assert refused
     expect(page.get_by_test_id("count")).to_contain_text(re.compile("1 mark$"))
     expect(page.locator("#message")).to_be_empty()
 
@@ -382,9 +384,11 @@ def test_a_practice_room_that_has_lost_its_connection_does_not_come_back_into_th
         wait_until(page, "window.studio.drawn > 3")
         held = hold(page, "**/api/live/join")
         page.get_by_test_id("ready-practicing").click()
-        while "true" not in (held[-1].request.post_data or "" if held else ""):  # a visit from before it was pressed
+        for _ in range(FILM_MS // 50):
+            if held and "true" in (held[-1].request.post_data or ""):
+                break
             if held:
-                held.pop().continue_()
+                held.pop().continue_()  # a visit from before it was pressed
             page.wait_for_timeout(50)
         sockets[-1].close(code=1012)
         held[-1].continue_()  # the episode begins before the practice room connects again

@@ -129,7 +129,7 @@ def test_pictures_that_can_not_be_drawn_are_named(page: Page, studio: tuple[Path
         "Pictures of this recording are missing: the disk is full", timeout=FILM_MS
     )
     page.unroute("**/full/*")
-    expect(page.locator("#message")).to_be_empty()  # they are asked for again
+    expect(page.locator("#message")).to_be_empty(timeout=FILM_MS)  # they are asked for again
 
 
 def test_a_mark_is_not_called_saved_before_the_browser_has_it(page: Page, studio: tuple[Path, StartedStudio]) -> None:
