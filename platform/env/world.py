@@ -367,6 +367,11 @@ class World(ABC):
         return ""
 
     @property
+    def gives_tasks(self) -> bool:
+        """Whether the world itself says what to do (`spoken`), in words that a scripted setter repeats."""
+        return False
+
+    @property
     def waits(self) -> bool:
         """Whether the world has nothing to say until a player acts, so that a live session pauses."""
         return False

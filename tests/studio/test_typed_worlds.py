@@ -15,13 +15,13 @@ from test_stand_ins import STARTED, no_agents
 from interplay.env import registry
 from interplay.env.world import Action, Start, View, World
 from interplay.players.player import Player
+from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.live_routes import SeatReader
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.session_dialogue import NOT_EXECUTED
 from interplay.studio.live.session_settings import SessionSettings
-from interplay.studio.live.stand_in import scripted_setter
 from interplay.studio.live.viewer import Viewer
 
 CHARACTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
@@ -65,12 +65,14 @@ def test_every_symbol_of_an_alphabet_can_be_typed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interface", ["characters", "utterances"])
-def test_the_words_of_the_teacher_are_shown_once(interface: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("delay", [0, 1])  # steps: the setter begins before the teacher, or after it
+def test_the_words_of_the_teacher_are_shown_once(delay: int, interface: str, tmp_path: Path) -> None:
     env = {**CHARACTERS, "interface": interface}
     given = settings(tmp_path, "scripted", env=env, live=LiveConfig(seconds=60))
-    live = LiveSession(registry.make(**env), given, {"setter": scripted_setter(np.random.default_rng(1))})  # type: ignore[arg-type]
+    setter = ScriptedSetter(SetterConfig(delay_steps=(delay, delay)), np.random.default_rng(1))
+    live = LiveSession(registry.make(**env), given, {"setter": setter})  # type: ignore[arg-type]
     live.begin()
-    while not live.done and live.frame < 3:
+    while not live.done and live.frame < 12:
         live.tick()
     first, *others = live.dialogue
     assert first["role"] == "world" and "setter" not in {each["role"] for each in others}
@@ -78,7 +80,7 @@ def test_the_words_of_the_teacher_are_shown_once(interface: str, tmp_path: Path)
         assert not others and len(first["text"]) > 1, "its letters are in one line"
     episode = live.finish("solver")
     assert episode is not None
-    (named,) = filter(None, episode.said("setter"))
+    named = next(filter(None, episode.said("setter")))
     assert named.startswith(first["text"].strip()), "the recording has the setter's utterance"
 
 

@@ -165,6 +165,10 @@ class CommAI(World):
         return self._last.heard
 
     @property
+    def gives_tasks(self) -> bool:
+        return True
+
+    @property
     def waits(self) -> bool:
         return self._running().is_idle() and not self.facts().task.has_ended()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interplay.env.world import World
+from interplay.stages.live_config import SETTER
 from interplay.studio.live.seat_input import SeatInput
 
 NOT_EXECUTED = "You gave back before your last letters were executed."
@@ -82,8 +83,9 @@ class SessionDialogue:
         self._waiting.pop(seat)
 
     def hear(self, said: Mapping[str, str], frame: int) -> None:
-        """Passes the utterances of a step on, by role, but not those of a scripted player in the world's own words."""
-        heard = {role: text for role, text in said.items() if role in self._inputs or not self._is_of_world(text)}
+        """Passes the utterances of a step on, by role, but not those of a scripted setter that repeats the world's."""
+        repeats = SETTER if self._world.gives_tasks and SETTER not in self._inputs else None
+        heard = {role: text for role, text in said.items() if role != repeats}
         self._tell([{"kind": "said", "role": role, "text": text, "frame": frame} for role, text in heard.items()])
 
     def listen(self, frame: int) -> None:
@@ -99,11 +101,6 @@ class SessionDialogue:
                 self._news.append(dict(self.said[-1]))
         elif text.strip():
             self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": frame}])
-
-    def _is_of_world(self, text: str) -> bool:
-        """Whether the world has said this text last, or begun to say it."""
-        last = self.said[-1] if self.said else {}
-        return last.get("role") == "world" and text.startswith(last["text"].strip())
 
     def _untell(self, seat: str, symbols: int) -> None:
         """Takes the last symbols that were typed in a seat out of the dialogue."""
