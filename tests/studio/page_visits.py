@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Request, Route, expect
+from playwright.sync_api import Browser, Page, Request, Route, WebSocketRoute, expect
 from studio_process import StartedStudio
 
 from interplay.stages.studio_config import StudioConfig, StudioLimits
@@ -110,6 +110,19 @@ def wait_for_requests(page: Page, held: list[Route], number: int) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"{len(held)} of {number} requests were made")
+
+
+def routed_sockets(page: Page) -> list[WebSocketRoute]:
+    """The sockets of live seats that the page opens from its next loading on, oldest first; all work."""
+    sockets: list[WebSocketRoute] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        socket.connect_to_server()
+
+    page.route_web_socket("**/live/**", connect)
+    page.reload()
+    return sockets
 
 
 def is_a_mark(request: Request) -> bool:

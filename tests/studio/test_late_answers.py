@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from browser_login import log_in
-from page_visits import FILM_MS, MANY_PEOPLE, agree, entered, hold, wait_for_requests
-from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
+from page_visits import FILM_MS, MANY_PEOPLE, agree, entered, hold, routed_sockets, wait_for_requests
+from playwright.sync_api import Browser, Page, Route, expect
 from small_house import ENV, fill_store
 from studio_process import StartedStudio, started
 from test_live_browser import opened, wait_until
@@ -372,14 +372,7 @@ def test_a_practice_room_that_has_lost_its_connection_does_not_come_back_into_th
 ) -> None:
     with started(tmp_path, ROOM, LIVE) as studio:
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
-        sockets: list[WebSocketRoute] = []
-
-        def connect(socket: WebSocketRoute) -> None:
-            sockets.append(socket)
-            socket.connect_to_server()
-
-        page.route_web_socket("**/live/**", connect)
-        page.reload()
+        sockets = routed_sockets(page)
         page.get_by_test_id("practice").click()
         wait_until(page, "window.studio.drawn > 3")
         held = hold(page, "**/api/live/join")

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from page_visits import end_episode
+from page_visits import end_episode, routed_sockets
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 from studio_process import started
 from test_live_browser import opened, wait_until
@@ -174,14 +174,7 @@ def test_a_connection_that_the_studio_gave_up_is_made_again(tmp_path: Path, brow
     """The studio closes with 1011 where a browser has not answered for a while, as that of a computer that slept."""
     with started(tmp_path, ROOM, small(LiveConfig(setter="scripted", away_seconds=600))) as studio:
         page = opened(browser, studio, invited(tmp_path, studio, 1)[0], press=None)
-        sockets: list[WebSocketRoute] = []
-
-        def connect(socket: WebSocketRoute) -> None:
-            sockets.append(socket)
-            socket.connect_to_server()
-
-        page.route_web_socket("**/live/**", connect)
-        page.reload()
+        sockets = routed_sockets(page)
         page.get_by_test_id("ready").click()
         wait_until(page, "window.studio.drawn > 3")
         sockets[0].close(code=1011, reason="keepalive ping timeout")
